@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What travels through the rings: fixed-width little-endian records, each a
+ * multiple of 8 bytes, beginning with struct wt_rec.
+ *
+ * Two kinds of ring carry them. A *thread ring* is written by one thread on
+ * the record path. The *definition ring* (one a process) carries what other
+ * records refer to (queues, devices, kernel symbols, clock pairs); its
+ * producers take turns under a lock, off the record path.
+ *
+ * The same bytes are stored in the segment file, so a layout here is a file
+ * format: fields are added at the end of a record (readers look at `size8`)
+ * and a change of meaning takes a new type.
+ *
+ * Times: `*_tsc` are raw ticks of the CPU clock that the process header names
+ * (see core/clock.h); `*_ticks` are GPU ticks; `*_ns` are CLOCK_BOOTTIME.
+ */
+#ifndef WT_CORE_RECORD_H
+#define WT_CORE_RECORD_H
+
+#include <assert.h>
+#include <stdint.h>
+
+enum wt_rec_type {
+	WT_REC_PAD = 0,		/* skip: fills the end of the ring's buffer */
+	/* thread rings */
+	WT_REC_THREAD = 1,	/* struct wt_rec_thread; first of each thread */
+	WT_REC_CALL = 2,	/* struct wt_rec_call: an API call without detail */
+	WT_REC_CALL_LAUNCH = 3,	/* struct wt_rec_launch */
+	WT_REC_CALL_COPY = 4,	/* struct wt_rec_copy: copies and fills */
+	WT_REC_CALL_OBJECT = 5,	/* struct wt_rec_object: allocation, stream, event, graph, sync */
+	/* definition ring */
+	WT_REC_DEVICE = 16,	/* struct wt_rec_device */
+	WT_REC_QUEUE = 17,	/* struct wt_rec_queue: created */
+	WT_REC_QUEUE_END = 18,	/* struct wt_rec_queue_end: destroyed */
+	WT_REC_SYMBOL = 19,	/* struct wt_rec_symbol: a kernel became callable */
+	WT_REC_SYMBOLS_END = 20, /* struct wt_rec_symbols_end: an executable was destroyed */
+	WT_REC_GPU_CLOCK = 21,	/* struct wt_rec_gpu_clock */
+	WT_REC_STREAM = 22,	/* struct wt_rec_stream */
+	WT_REC_STATUS = 23,	/* struct wt_rec_status: a source says how it is */
+	WT_REC_SDMA = 24,	/* struct wt_rec_sdma: a copy made by a DMA engine, complete */
+};
+
+/* Head of every record. */
+struct wt_rec {
+	uint16_t type;	/* enum wt_rec_type */
+	uint16_t size8;	/* whole record, in units of 8 bytes, this head included */
+	uint32_t id;	/* API calls: index in core/hip_api.def; else see the type */
+};
+static_assert(sizeof(struct wt_rec) == 8, "record head");
+
+/*
+ * Correlation: thread index (24 bits, from 1) << 40 | count of that thread
+ * (40 bits, from 1). 0 is "none". Unique in a process.
+ */
+#define WT_CORR_COUNT_BITS 40
+#define WT_CORR(thread_index, count) ((uint64_t)(thread_index) << WT_CORR_COUNT_BITS | (count))
+
+struct wt_rec_thread {
+	struct wt_rec rec;	/* id: thread index */
+	int64_t tid;		/* the kernel's thread id, as the process sees it */
+	char name[16];		/* comm at the thread's first event */
+};
+static_assert(sizeof(struct wt_rec_thread) == 32, "thread record");
+
+/* An API call, written when it returns. */
+struct wt_rec_call {
+	struct wt_rec rec;	/* id: API */
+	uint64_t start_tsc;
+	uint64_t end_tsc;
+	uint64_t corr;
+	int32_t ret;		/* the API's return code */
+	uint32_t stream;	/* stream number (WT_REC_STREAM), 0: the call names none */
+};
+static_assert(sizeof(struct wt_rec_call) == 40, "call record");
+
+struct wt_rec_launch {
+	struct wt_rec_call call;
+	uint64_t function;	/* host function or hipFunction_t; of a graph launch: the exec */
+	uint32_t grid[3];	/* in work-items, as dispatched; 0,0,0 for a graph launch */
+	uint32_t block[3];
+	uint32_t shared_bytes;	/* dynamic */
+	uint32_t reserved;
+};
+static_assert(sizeof(struct wt_rec_launch) == 80, "launch record");
+
+enum wt_copy_kind { /* what the caller asked for; numbers of hipMemcpyKind, then fills */
+	WT_COPY_HTOH = 0,
+	WT_COPY_HTOD = 1,
+	WT_COPY_DTOH = 2,
+	WT_COPY_DTOD = 3,
+	WT_COPY_DEFAULT = 4,
+	WT_COPY_FILL = 16,
+	WT_COPY_UNKNOWN = 255,
+};
+
+struct wt_rec_copy {
+	struct wt_rec_call call;
+	uint64_t dst;
+	uint64_t src;		/* fills: the value */
+	uint64_t bytes;
+	uint32_t kind;		/* enum wt_copy_kind */
+	uint32_t reserved;
+};
+static_assert(sizeof(struct wt_rec_copy) == 72, "copy record");
+
+struct wt_rec_object {
+	struct wt_rec_call call;
+	uint64_t object;	/* pointer, stream, event, graph … that the call is about */
+	uint64_t value;		/* bytes, flags, second object: by API */
+};
+static_assert(sizeof(struct wt_rec_object) == 56, "object record");
+
+/* ---- definitions ---------------------------------------------------------- */
+
+struct wt_rec_device {
+	struct wt_rec rec;	/* id: device number in this process, from 0, in HSA order of GPUs */
+	uint64_t agent;		/* hsa_agent_t handle */
+	uint64_t uuid;		/* of the GPU, 0: not known */
+	uint32_t node;		/* driver node */
+	uint32_t bdf;		/* PCI bus << 8 | device << 3 | function */
+	uint32_t compute_units;
+	uint32_t clock_mhz;
+	char arch[32];		/* "gfx90a" */
+	char name[64];		/* product name */
+};
+static_assert(sizeof(struct wt_rec_device) == 136, "device record");
+
+enum wt_queue_mode {
+	WT_QUEUE_SLOTS = 1,	/* the GPU stamps the slot table's signals */
+	WT_QUEUE_POOL = 2,	/* HSA signals, read by wavetap's thread */
+	WT_QUEUE_INTERCEPT = 3,	/* another tool made it interceptible; we follow */
+	WT_QUEUE_UNTIMED = 4,	/* seen, not timed: `info` says why */
+};
+
+struct wt_rec_queue {
+	struct wt_rec rec;	/* id: queue number in this process, from 0 */
+	uint64_t hsa_id;	/* hsa_queue_t.id */
+	uint64_t created_ns;
+	uint32_t device;
+	uint32_t size;		/* packets */
+	uint32_t mode;		/* enum wt_queue_mode */
+	uint32_t slot_file;	/* number of its slot file, UINT32_MAX: none */
+};
+static_assert(sizeof(struct wt_rec_queue) == 40, "queue record");
+
+struct wt_rec_queue_end {
+	struct wt_rec rec;	/* id: queue number */
+	uint64_t ended_ns;
+	uint64_t packets;	/* indices handed to the hardware */
+};
+static_assert(sizeof(struct wt_rec_queue_end) == 24, "queue end record");
+
+/*
+ * A kernel symbol lives in the generations [born, dead): the process counts
+ * `code generation` up at each executable freeze and destroy, each dispatch
+ * carries the generation of its submission. So an address that is used again
+ * after a module was unloaded names another symbol.
+ */
+struct wt_rec_symbol {
+	struct wt_rec rec;	/* id: generation in which it was born */
+	uint64_t kernel_object;
+	uint64_t executable;	/* handle, ties it to WT_REC_SYMBOLS_END */
+	uint32_t device;
+	uint32_t group_bytes;
+	uint32_t private_bytes;
+	uint32_t kernarg_bytes;
+	uint32_t name_bytes;	/* mangled name follows, no NUL, padded to 8 */
+	uint32_t reserved;
+};
+static_assert(sizeof(struct wt_rec_symbol) == 48, "symbol record");
+
+struct wt_rec_symbols_end {
+	struct wt_rec rec;	/* id: first generation in which they are gone */
+	uint64_t executable;
+};
+static_assert(sizeof(struct wt_rec_symbols_end) == 16, "symbols end record");
+
+/* GPU tick `ticks` is CLOCK_BOOTTIME `ns`, as the runtime converts it at `taken_ns`. */
+struct wt_rec_gpu_clock {
+	struct wt_rec rec;	/* id: device number */
+	uint64_t ticks;
+	uint64_t ns;
+	uint64_t taken_ns;
+};
+static_assert(sizeof(struct wt_rec_gpu_clock) == 32, "GPU clock record");
+
+enum wt_stream_kind {
+	WT_STREAM_CREATED = 0,	/* by hipStreamCreate* while recording */
+	WT_STREAM_FOUND = 1,	/* a handle whose creation was not seen */
+	WT_STREAM_NULL = 2,	/* a device's null stream */
+	WT_STREAM_PER_THREAD = 3,
+};
+
+/* A stream's identity is its number: a handle handed out again is another stream. */
+struct wt_rec_stream {
+	struct wt_rec rec;	/* id: stream number in this process, from 1 */
+	uint64_t handle;
+	uint64_t created_ns;
+	uint32_t device;	/* UINT32_MAX: not known */
+	uint32_t kind;		/* enum wt_stream_kind */
+	int32_t priority;
+	uint32_t flags;
+};
+static_assert(sizeof(struct wt_rec_stream) == 40, "stream record");
+
+/* A source's word on itself; text follows, no NUL, padded to 8. */
+struct wt_rec_status {
+	struct wt_rec rec;	/* id: 0 information, 1 degraded, 2 off */
+	char source[16];	/* "hsa", "hip", … */
+	uint32_t text_bytes;
+	uint32_t reserved;
+};
+static_assert(sizeof(struct wt_rec_status) == 32, "status record");
+
+/* A copy by hsa_amd_memory_async_copy*, complete; 0,0: no time stamps. */
+struct wt_rec_sdma {
+	struct wt_rec rec;	/* id: device number of the GPU that copied */
+	uint64_t corr;
+	uint64_t dst;
+	uint64_t src;
+	uint64_t bytes;
+	uint64_t start_ns;	/* as the runtime converted them */
+	uint64_t end_ns;
+	uint32_t stream;
+	uint32_t kind;		/* enum wt_copy_kind: HTOD, DTOH, DTOD, HTOH by the agents */
+	uint32_t dst_device;	/* UINT32_MAX: a CPU */
+	uint32_t src_device;
+};
+static_assert(sizeof(struct wt_rec_sdma) == 72, "SDMA record");
+
+#endif
