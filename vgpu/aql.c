@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What an AQL queue executes. Time is simulated: a packet's start follows from when it was seen and
+ * from the packets before it, its end from its duration, and its completion is delivered when real
+ * time has passed that end. So stamps are exact, however late this thread got the CPU.
+ */
+#include "vgpu.h"
+
+#include <linux/kfd_ioctl.h>
+#include <string.h>
+
+/* ---- packets in flight: a heap, earliest end first, then lowest index ---- */
+
+static bool before(const struct vg_flight *a, const struct vg_flight *b)
+{
+	return a->end != b->end ? a->end < b->end : a->index < b->index;
+}
+
+void vg_flight__push(struct vg_queue *q, const struct vg_flight *f)
+{
+	unsigned i = q->flight_cnt++;
+
+	while (i && before(f, &q->flight[(i - 1) / 2])) {
+		q->flight[i] = q->flight[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	q->flight[i] = *f;
+}
+
+struct vg_flight vg_flight__pop(struct vg_queue *q)
+{
+	struct vg_flight top = q->flight[0], last = q->flight[--q->flight_cnt];
+	unsigned i = 0, child;
+
+	while ((child = 2 * i + 1) < q->flight_cnt) {
+		if (child + 1 < q->flight_cnt && before(&q->flight[child + 1], &q->flight[child]))
+			child++;
+		if (!before(&q->flight[child], &last))
+			break;
+		q->flight[i] = q->flight[child];
+		i = child;
+	}
+	q->flight[i] = last;
+	return top;
+}
+
+/* ---- completion ---- */
+
+static bool stamping(const struct vg_queue *q)
+{
+	return (__atomic_load_n(&q->aql->queue_properties, __ATOMIC_RELAXED) & ABI_QUEUE_PROFILING) ||
+	       vg_proc()->conf.always_stamp;
+}
+
+/*
+ * Record, stamps, decrement, mailbox, interrupt, in this order: whoever sees the decrement finds the
+ * record and the stamps, and may free the signal, so everything else is read from it before.
+ */
+static void complete(struct vg_queue *q, const struct vg_flight *f)
+{
+	struct abi_signal *s = f->signal;
+	bool stamp = s && stamping(q);
+	uint64_t mailbox = s ? s->event_mailbox_ptr : 0;
+	uint32_t id = s ? s->event_id : 0;
+
+	if (f->rec) {
+		f->rec->end = f->end;
+		f->rec->flags |= (mailbox ? VG_REC_INTERRUPT : 0) | (stamp ? VG_REC_STAMPED : 0);
+		atomic_store_explicit(&f->rec->done, 1, memory_order_release);
+		vg_spool__done(&q->spool, f->block);
+	}
+	if (!s)
+		return;
+	if (stamp) {
+		s->start_ts = vg_ticks(f->start);
+		s->end_ts = vg_ticks(f->end);
+	}
+	/* Sequentially consistent: pairs with the parking of a thread that waits for this signal. */
+	__atomic_fetch_sub(&s->value, 1, __ATOMIC_SEQ_CST);
+	vg_queue__signal_changed();
+	if (mailbox) {
+		__atomic_store_n((uint64_t *)vg_va(mailbox, &q->va_data), (uint64_t)id,
+			__ATOMIC_RELEASE);
+		vg_event__interrupt(id);
+	}
+}
+
+void vg_aql__complete_due(struct vg_queue *q)
+{
+	if (!q->flight_cnt)
+		return;
+	q->now = vg_now();
+	while (q->flight_cnt && q->flight[0].end <= q->now) {
+		struct vg_flight f = vg_flight__pop(q);
+
+		complete(q, &f);
+	}
+}
+
+/* ---- which packet is next ---- */
+
+static uint64_t read_index(const struct vg_queue *q)
+{
+	return __atomic_load_n(q->rptr, __ATOMIC_RELAXED);
+}
+
+static char *slot_of(const struct vg_queue *q, uint64_t index)
+{
+	return q->ring + index % (q->ring_bytes / sizeof(union abi_packet)) * sizeof(union abi_packet);
+}
+
+static bool is_valid(const struct vg_queue *q, uint64_t index)
+{
+	uint16_t header = __atomic_load_n((uint16_t *)slot_of(q, index), __ATOMIC_ACQUIRE);
+
+	return (header & ABI_HEADER_TYPE_MASK) != ABI_PACKET_INVALID;
+}
+
+bool vg_aql__ready(const struct vg_queue *q)
+{
+	uint64_t i = read_index(q);
+
+	return ((int64_t)i <= q->bell_seen ||
+		       (int64_t)i <= (int64_t)__atomic_load_n(q->bell, __ATOMIC_ACQUIRE)) &&
+	       is_valid(q, i);
+}
+
+/*
+ * Memory shows the last doorbell store only, hardware sees every one: with several producers an
+ * older index may overwrite a newer one before it was seen. So a valid packet below the write index
+ * runs after a while even if nothing seems to cover it.
+ */
+bool vg_aql__bare(const struct vg_queue *q)
+{
+	uint64_t i = read_index(q);
+
+	return !vg_proc()->conf.strict_doorbell && i < __atomic_load_n(q->wptr, __ATOMIC_ACQUIRE) &&
+	       is_valid(q, i);
+}
+
+static bool covered(struct vg_queue *q, uint64_t i)
+{
+	int64_t bell;
+
+	if ((int64_t)i <= q->bell_seen)
+		return true;
+	bell = (int64_t)__atomic_load_n(q->bell, __ATOMIC_ACQUIRE);
+	if ((int64_t)i > bell) {
+		if (!vg_aql__bare(q)) {
+			q->bare_since = 0;
+			return false;
+		}
+		q->now = vg_now();
+		if (!q->bare_since)
+			q->bare_since = q->now;
+		if (q->now - q->bare_since < VG_BARE_NS)
+			return false;
+		q->bare = true;
+		bell = (int64_t)i;
+		TRACE(1, "queue %u: packet %llu runs without a doorbell", q->id, (unsigned long long)i);
+	}
+	q->bare_since = 0;
+	q->bell_seen = bell;
+	q->seen_at = q->now = vg_now();
+	return true;
+}
+
+/* ---- the head packet's signals ---- */
+
+bool vg_condition_holds(int64_t value, uint32_t condition, int64_t reference)
+{
+	switch (condition) {
+	case ABI_CONDITION_EQ:
+		return value == reference;
+	case ABI_CONDITION_NE:
+		return value != reference;
+	case ABI_CONDITION_LT:
+		return value < reference;
+	default:
+		return value >= reference;
+	}
+}
+
+static int64_t signal_value(struct vg_queue *q, uint64_t handle)
+{
+	const struct abi_signal *s = vg_va(handle, &q->va_signal);
+
+	return __atomic_load_n(&s->value, __ATOMIC_SEQ_CST);
+}
+
+static bool any_dependency(const union abi_packet *p, unsigned type)
+{
+	if (type == ABI_PACKET_VENDOR)
+		return p->value.format == ABI_VENDOR_BARRIER_VALUE && p->value.signal;
+	for (int i = 0; type != ABI_PACKET_DISPATCH && i < ABI_BARRIER_DEPS; i++)
+		if (p->barrier.dep_signal[i])
+			return true;
+	return false;
+}
+
+bool vg_aql__unblocked(struct vg_queue *q)
+{
+	const union abi_packet *p = &q->head;
+	unsigned type = p->header & ABI_HEADER_TYPE_MASK;
+
+	if (type == ABI_PACKET_VENDOR)
+		return vg_condition_holds(signal_value(q, p->value.signal) & p->value.mask,
+			p->value.cond, p->value.value);
+	for (int i = 0; i < ABI_BARRIER_DEPS; i++) {
+		bool zero;
+
+		if (!p->barrier.dep_signal[i])
+			continue;
+		zero = signal_value(q, p->barrier.dep_signal[i]) == 0;
+		if (zero && type == ABI_PACKET_BARRIER_OR)
+			return true;
+		if (!zero && type == ABI_PACKET_BARRIER_AND)
+			return false;
+	}
+	return type == ABI_PACKET_BARRIER_AND;
+}
+
+/* ---- execution ---- */
+
+static uint8_t record_kind(const union abi_packet *p, unsigned type)
+{
+	static const uint8_t kinds[] = {
+		[ABI_PACKET_DISPATCH] = VG_REC_DISPATCH,
+		[ABI_PACKET_BARRIER_AND] = VG_REC_BARRIER_AND,
+		[ABI_PACKET_AGENT] = VG_REC_AGENT,
+		[ABI_PACKET_BARRIER_OR] = VG_REC_BARRIER_OR,
+	};
+
+	if (type == ABI_PACKET_VENDOR)
+		return p->value.format == ABI_VENDOR_BARRIER_VALUE ? VG_REC_BARRIER_VALUE :
+		       p->value.format == ABI_VENDOR_PM4_IB	   ? VG_REC_PM4 :
+								     VG_REC_UNKNOWN;
+	return type < sizeof kinds && kinds[type] ? kinds[type] : VG_REC_UNKNOWN;
+}
+
+static void announce(struct vg_queue *q)
+{
+	struct vg_rec_queue *r;
+
+	if (q->announced || !vg_proc()->spool.header)
+		return;
+	q->announced = true;
+	r = vg_spool__slots(&vg_proc()->spool, &q->spool, 1);
+	if (!r)
+		return;
+	r->gpu = (uint8_t)q->gpu;
+	r->queue = q->seq;
+	r->hsa_queue = (uintptr_t)q->aql;
+	r->hsa_id = q->aql->id;
+	r->ring_bytes = q->ring_bytes;
+	r->first_ns = q->seen_at;
+	__atomic_store_n(&r->kind, VG_REC_QUEUE, __ATOMIC_RELEASE);
+}
+
+static void describe_dispatch(struct vg_queue *q, struct vg_rec *r, const struct abi_dispatch_packet *d,
+	const struct vg_kernel *k)
+{
+	r->kernel = k->name ? k->id : 0;
+	r->kernel_object = d->kernel_object;
+	memcpy(r->grid, d->grid, sizeof r->grid);
+	memcpy(r->workgroup, d->workgroup, sizeof r->workgroup);
+	r->group_segment = d->group_segment_size;
+	r->private_segment = d->private_segment_size;
+	if (d->kernarg_address && !(d->kernarg_address % sizeof r->kernarg)) {
+		/* aligned, so these bytes are on one page with the first */
+		memcpy(r->kernarg, vg_va(d->kernarg_address, &q->va_data), sizeof r->kernarg);
+		r->kernarg_bytes = sizeof r->kernarg;
+	}
+}
+
+/* Reserves and fills the record: from here on a kill leaves a packet without an end in the log. */
+static void record(struct vg_queue *q, struct vg_flight *f, const union abi_packet *p, uint8_t kind,
+	uint64_t bytes, const struct vg_kernel *k)
+{
+	struct vg_spool *spool = &vg_proc()->spool;
+	struct vg_rec *r;
+
+	if (q->bare && spool->header)
+		atomic_fetch_add_explicit(&spool->header->bare, 1, memory_order_relaxed);
+	announce(q);
+	r = f->rec = vg_spool__reserve(spool, &q->spool, &f->block);
+	if (!r)
+		return;
+	r->gpu = (uint8_t)q->gpu;
+	r->flags = (p->header & ABI_HEADER_BARRIER_BIT ? VG_REC_BARRIER_BIT : 0) |
+		   (q->bare ? VG_REC_BARE : 0);
+	r->queue = q->seq;
+	r->index = f->index;
+	r->start = f->start;
+	r->signal = p->barrier.completion_signal;
+	r->bytes = bytes;
+	if (k)
+		describe_dispatch(q, r, &p->dispatch, k);
+	__atomic_store_n(&r->kind, kind, __ATOMIC_RELEASE);
+}
+
+static void run(struct vg_queue *q, const union abi_packet *p, unsigned type, struct vg_flight *f)
+{
+	struct vg_blit_result did = { record_kind(p, type), 0 };
+	const struct vg_kernel *k = NULL;
+
+	f->end = f->start;
+	if (type == ABI_PACKET_DISPATCH) {
+		const char *args = NULL;
+
+		k = vg_kernel__find(q, p->dispatch.kernel_object);
+		if (k->effect != VG_EFFECT_NONE && p->dispatch.kernarg_address)
+			args = vg_va(p->dispatch.kernarg_address, &q->va_data);
+		if (k->effect != VG_EFFECT_NONE)
+			did = vg_blit__run(k, args, p->dispatch.grid[0], &q->va_data);
+		f->end += did.kind == VG_REC_DISPATCH || k->own_time ?
+				  k->ns :
+				  vg_conf__copy_ns(&vg_proc()->conf, did.bytes);
+	} else if (any_dependency(p, type)) {
+		/* A dependency is met in real time. */
+		q->now = vg_now();
+		if (q->now > f->end)
+			f->end = q->now;
+	}
+	if (did.kind == VG_REC_PM4)
+		vg_kernel__invalidate();
+	if (vg_proc()->spool.header)
+		record(q, f, p, did.kind, did.bytes, k);
+	/* Launches are in order; a barrier packet also holds up whatever follows. */
+	q->floor = k ? f->start : f->end;
+	if (f->end > q->last_end)
+		q->last_end = f->end;
+}
+
+static void consume(struct vg_queue *q, uint64_t i)
+{
+	__atomic_store_n((uint16_t *)slot_of(q, i), ABI_PACKET_INVALID, __ATOMIC_RELEASE);
+	__atomic_store_n(q->rptr, i + 1, __ATOMIC_RELEASE);
+	q->waiting_since = 0;
+	q->bare = false;
+}
+
+enum vg_step vg_aql__step(struct vg_queue *q)
+{
+	uint64_t i = read_index(q);
+	struct vg_flight f = { .index = i };
+	union abi_packet *p = &q->head;
+	unsigned type;
+
+	vg_aql__complete_due(q);
+	if (!covered(q, i))
+		return VG_STEP_IDLE;
+	if (!is_valid(q, i)) {
+		q->seen_at = vg_now(); /* reserved, not written yet: not seen yet */
+		return VG_STEP_IDLE;
+	}
+	memcpy(p, slot_of(q, i), sizeof *p);
+	type = p->header & ABI_HEADER_TYPE_MASK;
+	if (p->header & ABI_HEADER_BARRIER_BIT ? q->flight_cnt > 0 : q->flight_cnt == VG_MAX_FLIGHT)
+		return VG_STEP_LATER;
+
+	f.start = q->seen_at > q->floor ? q->seen_at : q->floor;
+	if (p->header & ABI_HEADER_BARRIER_BIT && q->last_end > f.start)
+		f.start = q->last_end;
+	if (q->waiting_since)
+		f.start = q->waiting_since;
+	if (any_dependency(p, type) && !vg_aql__unblocked(q)) {
+		q->waiting_since = f.start;
+		return VG_STEP_BLOCKED;
+	}
+	if (p->barrier.completion_signal)
+		f.signal = vg_va(p->barrier.completion_signal, &q->va_signal);
+	TRACE(2, "queue %u packet %llu header 0x%04x signal 0x%llx", q->id, (unsigned long long)i,
+		p->header, (unsigned long long)p->barrier.completion_signal);
+	run(q, p, type, &f);
+	consume(q, i);
+	if (!q->flight_cnt && f.end <= q->now)
+		complete(q, &f);
+	else
+		vg_flight__push(q, &f);
+	return VG_STEP_DONE;
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+/* vgpu-run: runs a command on the virtual GPU. */
+#include "run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct {
+	const char *name, *argument, *help, *variable;
+	int key;
+} options[] = {
+	{ "gpus", "N", "number of GPUs, 0 to 8 (default 1)", "VGPU_GPUS", 'g' },
+	{ "arch", "NAME", "gfx90a (default), gfx908, gfx906 or gfx900", "VGPU_ARCH", 'a' },
+	{ "kernel-ns", "LIST", "simulated kernel time in ns (default 5000); patterns: 5000,gemm=20000",
+		"VGPU_KERNEL_NS", 'k' },
+	{ "copy-gbps", "G", "simulated copy speed in GB/s (default 25; 0: no time)", "VGPU_COPY_GBPS",
+		'c' },
+	{ "log", "FILE", "write one JSON line for every packet executed", "VGPU_LOG", 'l' },
+	{ "finish-log", "FILE", "finish the log that a killed vgpu-run left, and exit", NULL, 'f' },
+	{ "help", NULL, "show this help", NULL, 'h' },
+};
+#define OPTION_CNT (sizeof options / sizeof *options)
+
+static const char examples[] =
+	"Examples:\n"
+	"  vgpu-run -- rocminfo\n"
+	"  vgpu-run --gpus 2 --log gpu.jsonl -- ./my-hip-program\n"
+	"  vgpu-run --kernel-ns '5000,gemm=20000,attn*=80000' -- python3 train.py\n";
+
+int run_fail(int code, const char *hint, const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("vgpu-run: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\nhint: %s\n", hint);
+	return code;
+}
+
+static void help(void)
+{
+	puts("Usage: vgpu-run [OPTIONS] -- COMMAND...\n"
+	     "Runs COMMAND on an emulated AMD GPU. Kernels take simulated time and compute nothing;\n"
+	     "copies and fills really move bytes.\n\nOptions:");
+	for (size_t i = 0; i < OPTION_CNT; i++) {
+		char left[40];
+
+		snprintf(left, sizeof left, "--%s%s%s", options[i].name,
+			options[i].argument ? " " : "", options[i].argument ? options[i].argument : "");
+		printf("  %-20s %s\n", left, options[i].help);
+	}
+	printf("\n%s", examples);
+}
+
+/* ---- settings ---- */
+
+static bool is_number(const char *s, double max)
+{
+	char *end;
+	double v = strtod(s, &end);
+
+	return *s >= '0' && *s <= '9' && !*end && v <= max;
+}
+
+static bool is_kernel_ns(const char *s)
+{
+	while (*s) {
+		size_t len = strcspn(s, ","), number = 0;
+		const char *eq = memchr(s, '=', len), *digits = eq ? eq + 1 : s;
+
+		number = strspn(digits, "0123456789");
+		if (!number || number > 15 || digits + number != s + len || eq == s)
+			return false;
+		s += len;
+		if (*s == ',' && !*++s)
+			return false;
+	}
+	return true;
+}
+
+static bool is_arch(const char *s)
+{
+	static const char *const names[] = { "gfx90a", "gfx908", "gfx906", "gfx900" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(s, names[i]))
+			return true;
+	return false;
+}
+
+static int set(const char *variable, const char *value)
+{
+	if (setenv(variable, value, 1))
+		return run_fail(EXIT_OWN, "free some memory", "cannot set %s", variable);
+	return 0;
+}
+
+static int set_log(const char *file, char *absolute)
+{
+	char cwd[PATH_MAX];
+
+	if (!*file)
+		return run_fail(EXIT_OWN, "--log FILE", "--log has no file name");
+	if (file[0] == '/')
+		snprintf(absolute, PATH_MAX, "%s", file);
+	else if (!getcwd(cwd, sizeof cwd) ||
+		 (size_t)snprintf(absolute, PATH_MAX, "%s/%s", cwd, file) >= PATH_MAX)
+		return run_fail(EXIT_OWN, "use an absolute path", "the log's path is too long");
+	return set("VGPU_LOG", absolute);
+}
+
+static int apply(int key, const char *value, char *log)
+{
+	switch (key) {
+	case 'g':
+		if (!is_number(value, 8) || strchr(value, '.'))
+			return run_fail(EXIT_OWN, "--gpus 2", "--gpus %s: a number from 0 to 8 is needed",
+				value);
+		return set("VGPU_GPUS", value);
+	case 'a':
+		if (!is_arch(value))
+			return run_fail(EXIT_OWN, "--arch gfx90a, gfx908, gfx906 or gfx900",
+				"--arch %s is not emulated", value);
+		return set("VGPU_ARCH", value);
+	case 'k':
+		if (!*value || !is_kernel_ns(value))
+			return run_fail(EXIT_OWN, "--kernel-ns 5000,gemm=20000",
+				"--kernel-ns %s cannot be read", value);
+		return set("VGPU_KERNEL_NS", value);
+	case 'c':
+		if (!is_number(value, 1e6))
+			return run_fail(EXIT_OWN, "--copy-gbps 25",
+				"--copy-gbps %s: a number is needed", value);
+		return set("VGPU_COPY_GBPS", value);
+	default:
+		return set_log(value, log);
+	}
+}
+
+/* libvgpu.so lies beside this program, or in ../lib or ../lib/<triplet> of an installation. */
+static int preload(void)
+{
+	static const char *const places[] = { "libvgpu.so", "../lib/libvgpu.so",
+		"../lib/x86_64-linux-gnu/libvgpu.so", "../lib64/libvgpu.so" };
+	char self[PATH_MAX], path[PATH_MAX + 64], found[PATH_MAX], *slash, *list;
+	const char *old = getenv("LD_PRELOAD");
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	bool ok = false;
+
+	if (n < 0)
+		return run_fail(EXIT_OWN, "mount /proc", "cannot find myself in /proc/self/exe");
+	self[n] = 0;
+	slash = strrchr(self, '/');
+	slash[1] = 0;
+	for (size_t i = 0; i < sizeof places / sizeof *places && !ok; i++) {
+		snprintf(path, sizeof path, "%s%s", self, places[i]);
+		ok = realpath(path, found) != NULL;
+	}
+	if (!ok)
+		return run_fail(EXIT_OWN, "build it (ninja vgpu) or install it beside vgpu-run",
+			"libvgpu.so is neither in %s nor in %s../lib", self, self);
+	if (strpbrk(found, " :"))
+		return run_fail(EXIT_OWN, "move it to a path without spaces and colons",
+			"%s cannot be preloaded: LD_PRELOAD has no way to write this path", found);
+	if (!old || !*old)
+		return set("LD_PRELOAD", found);
+	if (asprintf(&list, "%s:%s", found, old) < 0)
+		return run_fail(EXIT_OWN, "free some memory", "out of memory");
+	n = set("LD_PRELOAD", list);
+	free(list);
+	return (int)n;
+}
+
+/* ---- running ---- */
+
+static int exec_failed(const char *command, int err)
+{
+	if (err == ENOENT)
+		return run_fail(EXIT_NOT_FOUND, "check the name and PATH", "%s: not found", command);
+	return run_fail(EXIT_CANNOT_EXECUTE, "is it a program, and executable?", "%s: %s", command,
+		strerror(err));
+}
+
+static volatile sig_atomic_t child;
+
+static void pass_on(int sig)
+{
+	if (child)
+		kill((pid_t)child, sig);
+}
+
+static const int passed_on[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+
+/* Terminal signals reach the command by themselves: it is in our process group. */
+static void set_signals(struct sigaction *interrupt, struct sigaction *quit)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, forward = { .sa_handler = pass_on };
+
+	forward.sa_flags = SA_RESTART;
+	sigaction(SIGINT, &ignore, interrupt);
+	sigaction(SIGQUIT, &ignore, quit);
+	for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+		sigaction(passed_on[i], &forward, NULL);
+}
+
+/* The child's error comes through the pipe, which exec closes. */
+static int start(char **command, int *exec_error)
+{
+	struct sigaction interrupt, quit, dfl = { .sa_handler = SIG_DFL };
+	int pipe_fds[2];
+	pid_t pid;
+
+	if (pipe2(pipe_fds, O_CLOEXEC))
+		return -errno;
+	set_signals(&interrupt, &quit);
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (!pid) {
+		sigaction(SIGINT, &interrupt, NULL);
+		sigaction(SIGQUIT, &quit, NULL);
+		for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+			sigaction(passed_on[i], &dfl, NULL);
+		execvp(command[0], command);
+		*exec_error = errno;
+		if (write(pipe_fds[1], exec_error, sizeof *exec_error) < 0)
+			_exit(EXIT_OWN);
+		_exit(EXIT_NOT_FOUND);
+	}
+	child = pid;
+	close(pipe_fds[1]);
+	if (read(pipe_fds[0], exec_error, sizeof *exec_error) != (ssize_t)sizeof *exec_error)
+		*exec_error = 0;
+	close(pipe_fds[0]);
+	return 0;
+}
+
+/* Ends as the command ended; the command already dumped core, if it was to. */
+static int end_like(int status)
+{
+	struct rlimit none = { 0, 0 };
+	sigset_t set;
+
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	setrlimit(RLIMIT_CORE, &none);
+	signal(WTERMSIG(status), SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, WTERMSIG(status));
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(WTERMSIG(status));
+	return 128 + WTERMSIG(status);
+}
+
+static int run_logged(char **command, const char *log)
+{
+	int status = 0, exec_error = 0, code = run_log__begin(log), err;
+
+	if (code)
+		return code;
+	/* Orphans of the tree come to us, so that the log is complete when we end. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	err = start(command, &exec_error);
+	if (err)
+		return run_fail(EXIT_OWN, "is there a limit on processes?", "cannot fork: %s",
+			strerror(-err));
+	while (waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR)
+		;
+	child = 0;
+	run_log__wait(log);
+	code = run_log__finish(log);
+	if (exec_error)
+		return exec_failed(command[0], exec_error);
+	return code ? code : end_like(status);
+}
+
+int main(int argc, char **argv)
+{
+	struct option longs[OPTION_CNT + 1] = { 0 };
+	char log[PATH_MAX] = "";
+	int key, code;
+
+	for (size_t i = 0; i < OPTION_CNT; i++)
+		longs[i] = (struct option){ options[i].name,
+			options[i].argument ? required_argument : no_argument, NULL, options[i].key };
+	opterr = 0;
+	while ((key = getopt_long(argc, argv, "+:h", longs, NULL)) != -1) {
+		if (key == 'h') {
+			help();
+			return 0;
+		}
+		if (key == 'f')
+			return run_log__finish(optarg);
+		if (key == ':')
+			return run_fail(EXIT_OWN, "vgpu-run --help", "%s needs a value", argv[optind - 1]);
+		if (key == '?')
+			return run_fail(EXIT_OWN, "vgpu-run --help", "unknown option %s",
+				argv[optind - 1]);
+		code = apply(key, optarg, log);
+		if (code)
+			return code;
+	}
+	if (optind == argc)
+		return run_fail(EXIT_OWN, "vgpu-run -- COMMAND; vgpu-run --help shows more",
+			"no command to run");
+	code = preload();
+	if (code)
+		return code;
+	if (*log)
+		return run_logged(argv + optind, log);
+	execvp(argv[optind], argv + optind);
+	return exec_failed(argv[optind], errno);
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+/* The reading side of the log: one spool file to JSON lines, described in docs/VGPU.md. */
+#include "spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SLOT	sizeof(struct vg_rec)
+#define TICK_NS 10
+
+struct view {
+	const char *map;
+	uint64_t size;
+	const struct vg_spool_header *h;
+	const struct vg_rec **recs;
+	size_t rec_cnt, rec_cap;
+	const struct vg_rec_name **names; /* by id */
+	uint32_t name_cap;
+	FILE *out;
+	uint64_t lines;
+};
+
+/* ---- text ---- */
+
+static void put_u64(FILE *out, uint64_t v)
+{
+	char buf[24], *p = buf + sizeof buf;
+
+	do {
+		*--p = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	fwrite(p, 1, (size_t)(buf + sizeof buf - p), out);
+}
+
+static void field(FILE *out, const char *name, uint64_t v)
+{
+	fputs(",\"", out);
+	fputs(name, out);
+	fputs("\":", out);
+	put_u64(out, v);
+}
+
+static void put_string(FILE *out, const char *s, size_t len)
+{
+	putc('"', out);
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if (c == '"' || c == '\\')
+			fprintf(out, "\\%c", c);
+		else if (c < 0x20 || c >= 0x7f)
+			fprintf(out, "\\u%04x", c);
+		else
+			putc(c, out);
+	}
+	putc('"', out);
+}
+
+static void put_bool(FILE *out, const char *name, bool v)
+{
+	fprintf(out, ",\"%s\":%s", name, v ? "true" : "false");
+}
+
+/* ---- records ---- */
+
+static const struct {
+	const char *kind;
+	const char *detail; /* what "barrier" says */
+	bool dispatch;	    /* has a kernel, if it was not the copy engine */
+} kinds[] = {
+	[VG_REC_DISPATCH] = { "dispatch", NULL, true },
+	[VG_REC_COPY] = { "copy", NULL, true },
+	[VG_REC_FILL] = { "fill", NULL, true },
+	[VG_REC_BARRIER_AND] = { "barrier", "and", false },
+	[VG_REC_BARRIER_OR] = { "barrier", "or", false },
+	[VG_REC_BARRIER_VALUE] = { "barrier", "value", false },
+	[VG_REC_PM4] = { "pm4", NULL, false },
+	[VG_REC_AGENT] = { "agent", NULL, false },
+	[VG_REC_UNKNOWN] = { "unknown", NULL, false },
+};
+
+static void put_kernel(struct view *v, const struct vg_rec *r)
+{
+	const struct vg_rec_name *n = r->kernel < v->name_cap ? v->names[r->kernel] : NULL;
+
+	fputs(",\"kernel\":", v->out);
+	if (n)
+		put_string(v->out, n->text, n->length);
+	else
+		fputs("null", v->out);
+	field(v->out, "kernel_object", r->kernel_object);
+	fprintf(v->out, ",\"grid\":[%u,%u,%u],\"workgroup\":[%u,%u,%u]", r->grid[0], r->grid[1],
+		r->grid[2], r->workgroup[0], r->workgroup[1], r->workgroup[2]);
+	field(v->out, "group_segment", r->group_segment);
+	field(v->out, "private_segment", r->private_segment);
+	fputs(",\"kernarg\":", v->out);
+	if (r->kernarg_bytes == sizeof r->kernarg) {
+		putc('"', v->out);
+		for (unsigned i = 0; i < sizeof r->kernarg; i++)
+			fprintf(v->out, "%02x", r->kernarg[i]);
+		putc('"', v->out);
+	} else {
+		fputs("null", v->out);
+	}
+}
+
+static void put_record(struct view *v, const struct vg_rec *r)
+{
+	bool done = __atomic_load_n((const uint32_t *)&r->done, __ATOMIC_ACQUIRE);
+	bool sdma = r->flags & VG_REC_SDMA;
+
+	fprintf(v->out, "{\"kind\":\"%s\"", kinds[r->kind].kind);
+	if (kinds[r->kind].detail)
+		fprintf(v->out, ",\"barrier\":\"%s\"", kinds[r->kind].detail);
+	field(v->out, "pid", v->h->pid);
+	field(v->out, "gpu", r->gpu);
+	field(v->out, "queue", r->queue);
+	field(v->out, "index", r->index);
+	fprintf(v->out, ",\"engine\":\"%s\"", sdma ? "sdma" : "compute");
+	if (kinds[r->kind].dispatch && !sdma)
+		put_kernel(v, r);
+	if (sdma) {
+		field(v->out, "source", r->source);
+		field(v->out, "target", r->target);
+	}
+	put_bool(v->out, "barrier_bit", r->flags & VG_REC_BARRIER_BIT);
+	field(v->out, "start", r->start);
+	field(v->out, "start_ticks", r->start / TICK_NS);
+	if (done) {
+		field(v->out, "end", r->end);
+		field(v->out, "end_ticks", r->end / TICK_NS);
+	} else {
+		fputs(",\"end\":null,\"end_ticks\":null", v->out);
+	}
+	field(v->out, "bytes", r->bytes);
+	field(v->out, "signal", r->signal);
+	put_bool(v->out, "stamped", r->flags & VG_REC_STAMPED);
+	put_bool(v->out, "interrupt", r->flags & VG_REC_INTERRUPT);
+	if (r->flags & VG_REC_BARE)
+		put_bool(v->out, "bare", true);
+	fputs("}\n", v->out);
+	v->lines++;
+}
+
+static void put_queue(struct view *v, const struct vg_rec_queue *q)
+{
+	fputs("{\"kind\":\"queue\"", v->out);
+	field(v->out, "pid", v->h->pid);
+	field(v->out, "gpu", q->gpu);
+	field(v->out, "queue", q->queue);
+	fprintf(v->out, ",\"engine\":\"%s\"", q->sdma ? "sdma" : "compute");
+	field(v->out, "hsa_queue", q->hsa_queue);
+	field(v->out, "hsa_queue_id", q->hsa_id);
+	field(v->out, "packets", q->ring_bytes / 64);
+	field(v->out, "first", q->first_ns);
+	fputs("}\n", v->out);
+	v->lines++;
+}
+
+static void put_process(struct view *v)
+{
+	const struct vg_spool_header *h = v->h;
+
+	fputs("{\"kind\":\"process\"", v->out);
+	field(v->out, "pid", h->pid);
+	field(v->out, "pid_start", h->pid_start);
+	field(v->out, "image", h->image);
+	fputs(",\"name\":", v->out);
+	put_string(v->out, h->name, strnlen(h->name, sizeof h->name));
+	fputs(",\"arch\":", v->out);
+	put_string(v->out, h->arch, strnlen(h->arch, sizeof h->arch));
+	field(v->out, "gpus", h->gpu_cnt);
+	field(v->out, "opened", h->opened_ns);
+	field(v->out, "packets", v->rec_cnt);
+	field(v->out, "lost", h->lost);
+	field(v->out, "bare", h->bare);
+	field(v->out, "cpu_ns", h->cpu_ns);
+	field(v->out, "interrupts", h->interrupts);
+	put_bool(v->out, "ended", h->ended == 1);
+	put_bool(v->out, "emulated", true);
+	fputs("}\n", v->out);
+	v->lines++;
+}
+
+/* ---- the file ---- */
+
+static int add_name(struct view *v, const struct vg_rec_name *n, uint64_t room)
+{
+	uint64_t bytes = offsetof(struct vg_rec_name, text) + (uint64_t)n->length;
+
+	if (!n->slots || n->slots > room / SLOT || bytes > n->slots * SLOT || n->id > 1u << 24)
+		return -EPROTO;
+	if (n->id >= v->name_cap) {
+		uint32_t cap = n->id * 2 + 64;
+		const struct vg_rec_name **p = realloc(v->names, cap * sizeof *p);
+
+		if (!p)
+			return -ENOMEM;
+		memset(p + v->name_cap, 0, (cap - v->name_cap) * sizeof *p);
+		v->names = p;
+		v->name_cap = cap;
+	}
+	v->names[n->id] = n;
+	return 0;
+}
+
+static int add_record(struct view *v, const struct vg_rec *r)
+{
+	if (v->rec_cnt == v->rec_cap) {
+		size_t cap = v->rec_cap ? v->rec_cap * 2 : 1024;
+		const struct vg_rec **p = realloc(v->recs, cap * sizeof *p);
+
+		if (!p)
+			return -ENOMEM;
+		v->recs = p;
+		v->rec_cap = cap;
+	}
+	v->recs[v->rec_cnt++] = r;
+	return 0;
+}
+
+static int read_block(struct view *v, const char *block, uint64_t bytes)
+{
+	int err;
+
+	for (uint64_t at = 0; at + SLOT <= bytes;) {
+		const struct vg_rec *r = (const void *)(block + at);
+		uint8_t kind = r->kind;
+		uint64_t slots = 1;
+
+		if (kind == VG_REC_NONE)
+			return 0; /* one writer, in order: nothing follows */
+		if (kind == VG_REC_KERNEL) {
+			err = add_name(v, (const void *)r, bytes - at);
+			slots = ((const struct vg_rec_name *)(const void *)r)->slots;
+		} else if (kind == VG_REC_QUEUE) {
+			put_queue(v, (const void *)r);
+			err = 0;
+		} else if (kind < sizeof kinds / sizeof *kinds) {
+			err = add_record(v, r);
+		} else {
+			err = -EPROTO;
+		}
+		if (err)
+			return err;
+		at += slots * SLOT;
+	}
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct vg_rec *x = *(const struct vg_rec *const *)a, *y = *(const struct vg_rec *const *)b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->queue != y->queue)
+		return x->queue < y->queue ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static int convert(struct view *v)
+{
+	const struct vg_spool_header *h = v->h;
+	uint32_t blocks = h->blocks;
+	int err = 0;
+
+	if (v->size < VG_SPOOL_HEADER_BYTES || h->magic != VG_SPOOL_MAGIC || h->version != 1 ||
+		h->record_bytes != SLOT || h->block_bytes != VG_SPOOL_BLOCK_BYTES)
+		return -EPROTO;
+	for (uint32_t i = 0; i < blocks && i < VG_SPOOL_MAX_BLOCKS; i++) {
+		uint64_t at = VG_SPOOL_HEADER_BYTES + (uint64_t)i * VG_SPOOL_BLOCK_BYTES;
+		int e;
+
+		if (at >= v->size)
+			break;
+		e = read_block(v, v->map + at,
+			v->size - at < VG_SPOOL_BLOCK_BYTES ? v->size - at : VG_SPOOL_BLOCK_BYTES);
+		if (e == -ENOMEM)
+			return e;
+		if (e)
+			err = e; /* the other blocks are still good */
+	}
+	if (v->rec_cnt)
+		qsort(v->recs, v->rec_cnt, sizeof *v->recs, by_start);
+	for (size_t i = 0; i < v->rec_cnt; i++)
+		put_record(v, v->recs[i]);
+	put_process(v);
+	return ferror(v->out) ? -EIO : err;
+}
+
+int vg_spool__to_json(const char *path, FILE *out, uint64_t *lines)
+{
+	struct view v = { .out = out };
+	struct stat st;
+	void *map;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || st.st_size < (off_t)VG_SPOOL_HEADER_BYTES) {
+		close(fd);
+		return -EPROTO;
+	}
+	v.size = (uint64_t)st.st_size;
+	map = mmap(NULL, v.size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED)
+		return -errno;
+	v.map = map;
+	v.h = map;
+	err = convert(&v);
+	*lines += v.lines;
+	munmap(map, v.size);
+	free(v.recs);
+	free(v.names);
+	return err;
+}

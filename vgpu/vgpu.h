@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Internal interface of libvgpu.so, the virtual GPU. docs/VGPU.md explains the whole.
+ *
+ *   shim_*.c   interposed libc calls: what is ours, what is passed on
+ *   conf.c     settings from the environment
+ *   state.c    the state of this process, which a forked child gets afresh
+ *   root.c     the private directory with the emulated /sys and /dev files, its cleaning up
+ *   sysfs.c    the contents of that directory
+ *   device.c   the memory files behind /dev/kfd and the render nodes
+ *   kfd.c      KFD ioctls;  drm.c: DRM ioctls
+ *   mem.c      buffers and address translation;  event.c: KFD events
+ *   queue.c    user queues and the doorbell watcher;  aql.c, sdma.c: what queues execute
+ *   code.c     kernel object to name;  elf.c: the code object in memory;  blit.c: kernels that move data
+ *   spool.c    the log, in memory that survives the process;  spool_json.c: its conversion
+ *
+ * Lock order: queue lock, then memory lock; the event lock and the kernel table's lock are leaves.
+ */
+#ifndef VGPU_VGPU_H
+#define VGPU_VGPU_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "abi.h"
+#include "spool.h"
+
+#define VG_MAX_GPUS	8
+#define VG_MINOR0	128 /* first render minor */
+#define VG_GPU_ID(i)	(0x5601u + (uint32_t)(i)) /* any non-zero number will do */
+#define VG_VRAM_BYTES	(64ull << 30)
+#define VG_TICK_NS	10 /* 100 MHz counter */
+#define VG_NAME_MAX	64
+#define VG_HIDDEN	__attribute__((visibility("hidden")))
+#define VG_EXPORT	__attribute__((visibility("default")))
+
+/* A lock that is unlocked when zero. */
+struct vg_lock {
+	_Atomic uint32_t word; /* 0 free, 1 held, 2 held and waited for */
+};
+void vg_lock(struct vg_lock *lock);
+void vg_unlock(struct vg_lock *lock);
+
+/* ---- conf.c ---- */
+
+#define VG_MAX_PATTERNS 32
+
+struct vg_pattern {
+	char text[96];
+	uint64_t ns;
+};
+
+struct vg_arch {
+	const char *name;
+	uint32_t gfx_target_version;
+	uint32_t device_id, pci_rev, external_rev;
+	const char *codename;
+	uint32_t cu_cnt, engine_cnt, cu_per_array;
+	uint32_t simd_waves; /* wave slots of a SIMD */
+	bool sram_ecc;
+};
+
+struct vg_conf {
+	int gpu_cnt;
+	const struct vg_arch *arch;
+	uint64_t kernel_ns;
+	struct vg_pattern patterns[VG_MAX_PATTERNS];
+	unsigned pattern_cnt;
+	double copy_gbps;
+	int trace; /* 1 ioctls, 2 packets and events, 3 paths: lines on stderr */
+	int kfd_minor;
+	bool always_stamp;
+	bool strict_doorbell;
+	const char *log; /* NULL: no log */
+};
+
+const struct vg_arch *vg_arch_find(const char *name);
+const struct vg_arch *vg_arch_at(unsigned i); /* NULL after the last */
+/* "5000,gemm=20000": 0, or -EINVAL with the place of the mistake in *bad. */
+int vg_conf__parse_kernel_ns(struct vg_conf *conf, const char *text, const char **bad);
+void vg_conf__load(struct vg_conf *conf);
+uint64_t vg_conf__kernel_ns(const struct vg_conf *conf, const char *name, bool *named);
+uint64_t vg_conf__copy_ns(const struct vg_conf *conf, uint64_t bytes);
+
+/* ---- time ---- */
+
+uint64_t vg_now(void); /* CLOCK_BOOTTIME in ns, rounded down to a tick */
+static inline uint64_t vg_ticks(uint64_t ns)
+{
+	return ns / VG_TICK_NS;
+}
+uint64_t vg_start_time(pid_t pid); /* field 22 of /proc/PID/stat, 0 if there is no such process */
+
+/* ---- trace lines ---- */
+
+void vg_trace(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+#define TRACE(level, ...)                                                                          \
+	do {                                                                                       \
+		if (vg_proc()->conf.trace >= (level))                                              \
+			vg_trace(__VA_ARGS__);                                                     \
+	} while (0)
+
+/* ---- mem.c ---- */
+
+struct vg_alias_map; /* GPU ranges whose CPU address differs */
+
+/* One entry of cache for translations: valid while the map's generation is `gen`. */
+struct vg_va_cache {
+	uint64_t gen, lo, hi, delta;
+};
+
+struct vg_alias_map *vg_alias__new(void);
+void vg_alias__free(struct vg_alias_map *map);
+int vg_alias__add(struct vg_alias_map *map, uint64_t gpu, uint64_t cpu, uint64_t size);
+int vg_alias__del(struct vg_alias_map *map, uint64_t gpu);
+/* Any thread, lock-free, never blocks for long (a writer holds readers up for one memmove). */
+uint64_t vg_alias__look(struct vg_alias_map *map, uint64_t va, struct vg_va_cache *cache);
+
+struct kfd_ioctl_alloc_memory_of_gpu_args;
+int vg_mem__alloc(struct kfd_ioctl_alloc_memory_of_gpu_args *args);
+int vg_mem__free(uint64_t handle);
+bool vg_mem__range(uint64_t va, uint64_t *base, uint64_t *size);
+bool vg_mem__covers(uint64_t va, uint64_t size);
+uint64_t vg_mem__vram_used(int gpu);
+
+struct vg_bo {
+	int gpu;
+	uint32_t flags;
+	uint64_t va, size, offset;
+};
+bool vg_mem__bo(uint64_t handle, struct vg_bo *out);
+int vg_mem__export(uint64_t handle);		    /* a dmabuf descriptor or -errno */
+int vg_mem__import(int fd, uint64_t *handle);
+
+/* GPU virtual address to host pointer. */
+void *vg_va(uint64_t va, struct vg_va_cache *cache);
+
+/* ---- event.c ---- */
+
+struct kfd_ioctl_create_event_args;
+struct kfd_ioctl_wait_events_args;
+int vg_event__create(struct kfd_ioctl_create_event_args *args);
+int vg_event__destroy(uint32_t id);
+int vg_event__set(uint32_t id);
+int vg_event__reset(uint32_t id);
+int vg_event__wait(struct kfd_ioctl_wait_events_args *args);
+void vg_event__interrupt(uint32_t id); /* the GPU raised it */
+
+/* ---- code.c, elf.c, blit.c ---- */
+
+enum vg_effect {
+	VG_EFFECT_NONE,
+	VG_EFFECT_COPY,
+	VG_EFFECT_COPY_RECT,
+	VG_EFFECT_FILL,
+	VG_EFFECT_FILL_2D,
+	VG_EFFECT_STREAM_WRITE,
+	VG_EFFECT_RAW, /* a kernel without a code object around it: ROCr's own blits */
+};
+
+#define VG_MAX_ARGS 16
+
+struct vg_kernel {
+	uint64_t object;
+	uint32_t gen;
+	uint32_t id; /* 1 and up; in the log */
+	enum vg_effect effect;
+	bool aligned;	/* CLR's ...Aligned kernels count in elements */
+	bool own_time;	/* a pattern of VGPU_KERNEL_NS names it */
+	bool dead;	/* its memory was freed */
+	uint64_t ns;
+	unsigned arg_cnt;
+	uint32_t arg_offset[VG_MAX_ARGS];
+	char *name;
+	struct vg_kernel *next;
+};
+
+/* Reads the code object that lies in [base, base + room): false if there is none, or if it has no
+ * kernel descriptor at `object`. The name is written without ".kd". Never reads outside. */
+bool vg_elf__kernel(uint64_t base, uint64_t room, uint64_t object, char *name, size_t name_size,
+	unsigned *arg_cnt, uint32_t *arg_offset);
+
+struct vg_queue;
+struct vg_proc;
+const struct vg_kernel *vg_kernel__find(struct vg_queue *q, uint64_t object);
+void vg_kernel__forget(uint64_t va, uint64_t size);
+void vg_kernel__invalidate(void);
+void vg_kernel__classify(struct vg_kernel *kernel, bool has_elf);
+
+/* What a kernel that moves data did. kind: VG_REC_DISPATCH (nothing), _COPY or _FILL. */
+struct vg_blit_result {
+	uint8_t kind;
+	uint64_t bytes;
+};
+struct vg_blit_result vg_blit__run(const struct vg_kernel *kernel, const char *kernarg,
+	uint32_t grid_x, struct vg_va_cache *cache);
+
+/* ---- queue.c ---- */
+
+enum vg_queue_state { VG_Q_RUNNING, VG_Q_PARKED };
+enum vg_step { VG_STEP_DONE, VG_STEP_IDLE, VG_STEP_BLOCKED, VG_STEP_LATER };
+
+#define VG_MAX_FLIGHT 1024 /* kernels of one queue that run at the same time */
+
+struct vg_flight {
+	uint64_t start, end;
+	uint64_t index;
+	struct abi_signal *signal;
+	struct vg_rec *rec;
+	struct vg_spool_block *block;
+};
+
+struct vg_queue {
+	uint32_t id;  /* the KFD's */
+	uint32_t seq; /* in the log: never used twice in a process */
+	uint32_t type;
+	int gpu;
+	char *ring;
+	uint64_t ring_bytes;
+	uint64_t *rptr, *wptr, *bell;
+	uint32_t bell_slot;
+	const struct abi_queue *aql; /* NULL for SDMA queues */
+	unsigned long thread;
+	pid_t tid;
+	_Atomic uint32_t state; /* futex */
+	_Atomic bool live;	/* seen by the watcher */
+	_Atomic bool blocked;	/* parked for a signal, not for a packet */
+	_Atomic bool stop;
+	_Atomic bool paused;
+	struct vg_lock look; /* the watcher looks at a parked queue; the thread leaves the park */
+
+	/* From here on the queue's thread only (and the watcher, holding `look`, while it is parked). */
+	uint64_t cpu_ns; /* already accounted for */
+	bool announced;
+	bool spinning;
+	int64_t bell_seen;  /* newest packet that a doorbell covered */
+	uint64_t seen_at;   /* when that was noticed */
+	uint64_t bare_since; /* since when a valid packet waits uncovered */
+	uint64_t now;	    /* last look at the clock */
+	uint64_t floor;	    /* no later packet starts before this */
+	uint64_t last_end;  /* latest end of all launched packets */
+	uint64_t waiting_since; /* the packet at the head waits for its signals since then */
+	union abi_packet head;	/* while blocked: the packet */
+	uint32_t sdma_head[ABI_SDMA_MAX_DWORDS];
+	uint64_t packets;
+	bool bare; /* the packet at the head runs uncovered */
+	struct vg_va_cache va_signal, va_data;
+	struct vg_flight flight[VG_MAX_FLIGHT]; /* heap, earliest end first */
+	unsigned flight_cnt;
+	struct vg_spool_cursor spool;
+	struct vg_flight copy; /* SDMA: the copy that is being put together */
+	uint64_t copy_seq;
+	uint32_t kcache_gen;
+	const struct vg_kernel *kcache[64];
+};
+
+struct kfd_ioctl_create_queue_args;
+struct kfd_ioctl_update_queue_args;
+int vg_queue__create(struct kfd_ioctl_create_queue_args *args);
+int vg_queue__destroy(uint32_t id);
+int vg_queue__update(const struct kfd_ioctl_update_queue_args *args);
+void vg_queue__hint(void);	     /* the program begins to wait: look at the doorbells now */
+void vg_queue__signal_changed(void); /* the GPU changed a signal that others may wait for */
+void vg_queue__account_all(void);    /* brings the CPU time in the log up to date */
+void vg_queue__log_open(struct vg_proc *p);
+
+enum vg_step vg_aql__step(struct vg_queue *q);
+bool vg_aql__ready(const struct vg_queue *q);	/* a packet that a doorbell covers waits */
+bool vg_aql__bare(const struct vg_queue *q);	/* a valid packet waits that no doorbell covers */
+bool vg_aql__unblocked(struct vg_queue *q);	/* the head packet's signals allow it */
+void vg_aql__complete_due(struct vg_queue *q);
+#define VG_BARE_NS 1000000u /* so long it may wait before it runs */
+enum vg_step vg_sdma__step(struct vg_queue *q);
+bool vg_sdma__ready(const struct vg_queue *q);
+bool vg_sdma__unblocked(struct vg_queue *q);
+
+/* Pure parts of the engine, for tests. */
+bool vg_condition_holds(int64_t value, uint32_t condition, int64_t reference);
+bool vg_sdma_compare(uint32_t value, uint32_t function, uint32_t reference);
+unsigned vg_sdma_length(const uint32_t *dwords); /* in dwords; 0: unknown */
+void vg_flight__push(struct vg_queue *q, const struct vg_flight *f);
+struct vg_flight vg_flight__pop(struct vg_queue *q);
+
+/* ---- root.c, sysfs.c, device.c ---- */
+
+const char *vg_root(void); /* NULL when no directory could be made */
+void vg_root__remove(void);
+void vg_root__clean_stale(void);
+void vg_root__clean_own(void); /* of an earlier image of this process */
+int vg_sysfs__build(const char *root, const struct vg_conf *conf); /* 0 or -errno */
+
+#define VG_BELLS	1024 /* doorbells of a GPU */
+#define VG_BELL_BYTES	(VG_BELLS * 8ull)
+/*
+ * Layout of the sparse file behind /dev/kfd: an mmap offset is an offset in it, so a plain mmap
+ * works. Doorbell pages lie 4 GiB apart because the 5.2 thunk splits the offset that CREATE_QUEUE
+ * returns at bit 32 for the first queue of a GPU, and at 8 KiB afterwards.
+ */
+#define VG_BELL_OFFSET(gpu) ((uint64_t)(gpu) << 32)
+#define VG_MMIO_OFFSET(gpu) (((uint64_t)VG_MAX_GPUS << 32) + (uint64_t)(gpu) * 4096)
+#define VG_KFD_BYTES	    VG_MMIO_OFFSET(VG_MAX_GPUS)
+
+enum { VG_FD_NONE = -1, VG_FD_KFD = 0 /* 1 + i: render node of GPU i */ };
+
+int vg_device__start(void);	/* 0 or -errno */
+int vg_device__fd_kind(int fd); /* VG_FD_* */
+int vg_device__open(int kind, bool cloexec);
+const char *vg_path(const char *path, char *buf); /* buf: PATH_MAX; path itself if not ours */
+bool vg_path_is_ours(const char *path);
+int vg_path_device(const char *path); /* VG_FD_*, whether or not there is such a GPU */
+int vg_kfd__ioctl(unsigned long request, void *arg); /* 0 or -errno */
+int vg_drm__ioctl(int gpu, unsigned long request, void *arg);
+
+/* ---- state.c: everything that a process may change, zero in a forked child ---- */
+
+#define VG_MAX_QUEUES 1024
+#define VG_MAX_EVENTS 8192 /* upper half: not of the signal type */
+
+struct vg_mem_state;
+struct vg_event_state;
+struct vg_code_state;
+struct vg_queue_table;
+
+struct vg_proc {
+	_Atomic uint32_t conf_ready; /* 0, 1 being read, 2 */
+	struct vg_conf conf;
+	char log_path[4096];
+
+	/* root.c */
+	_Atomic uint32_t root_ready;
+	char root[192];
+	size_t root_len;
+	pid_t pid;
+
+	/* device.c */
+	_Atomic uint32_t device_ready;
+	int kfd_fd, drm_fd[VG_MAX_GPUS];
+	uint64_t file_dev, kfd_ino, drm_ino[VG_MAX_GPUS];
+	char *bells[VG_MAX_GPUS];
+
+	struct vg_mem_state *mem;
+	struct vg_event_state *event;
+	struct vg_code_state *code;
+	struct vg_queue_table *queue;
+	struct vg_spool spool;
+};
+
+struct vg_proc *vg_proc(void);
+/* Runs fn once a process (a forked child runs it again); `once` is a word in struct vg_proc. */
+void vg_once(_Atomic uint32_t *once, void (*fn)(struct vg_proc *));
+void *vg_zalloc(size_t bytes); /* zeroed pages, zero again in a forked child; NULL if there are none */
+void vg_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns);
+void vg_futex_wake(_Atomic uint32_t *word, int cnt);
+
+#endif
