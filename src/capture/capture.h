@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What runs inside the traced process, and what its sources share.
+ *
+ * Rules: no HIP call on an application's thread; errno preserved; nothing here
+ * ends, blocks or aborts the process. After a thread's first event the record
+ * path does no allocation, lock, system call or formatting.
+ *
+ * Lock order: process.join_lock > process.thread_lock; process.define_lock and
+ * the locks of the sources are leaves. All of them lie in memory that the
+ * kernel wipes in a forked child, so a child never finds one taken.
+ */
+#ifndef WT_CAPTURE_CAPTURE_H
+#define WT_CAPTURE_CAPTURE_H
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/clock.h"
+#include "core/record.h"
+#include "core/ring.h"
+#include "core/session.h"
+
+#define wt_likely(x)   __builtin_expect(!!(x), 1)
+#define wt_unlikely(x) __builtin_expect(!!(x), 0)
+#define wt_export      __attribute__((visibility("default")))
+
+/* ---- a lock that a forked child finds open -------------------------------- */
+
+struct wt_lock {
+	_Atomic uint32_t word; /* 0 open, 1 taken, 2 taken and somebody sleeps */
+};
+
+void wt_lock__take(struct wt_lock *lock);
+void wt_lock__drop(struct wt_lock *lock);
+
+/* ---- the process ----------------------------------------------------------- */
+
+enum wt_recording {
+	WT_UNDECIDED = 0, /* also what a forked child reads: it must join anew */
+	WT_RECORDING = 1,
+	WT_OFF = 2,
+};
+
+/* One page, wiped on fork (MADV_WIPEONFORK). */
+struct wt_live {
+	_Atomic uint32_t recording; /* enum wt_recording */
+	struct wt_lock join_lock;
+	struct wt_lock thread_lock;
+	struct wt_lock define_lock;
+	struct wt_lock source_lock[8]; /* one a source, by its index */
+};
+
+struct wt_process {
+	struct wt_live *live;
+	uint32_t generation;	/* counts joins: a thread's state of an older one is stale */
+	bool forked;		/* joined in a child by fork: no HSA */
+	bool tsc;
+	struct wt_settings settings;
+	struct wt_session_shared *session;
+	struct wt_process_shared *shared;
+	struct wt_ring define;	/* under define_lock */
+	char session_dir[256];
+};
+
+extern struct wt_process wt_process;
+
+/* Counts `count` losses. Any thread; a no-op where the process has not joined. */
+static inline void wt_lost__count(enum wt_lost cause, uint64_t count)
+{
+	if (wt_process.shared)
+		atomic_fetch_add_explicit(&wt_process.shared->lost[cause], count,
+			memory_order_relaxed);
+}
+
+static inline uint64_t wt_now(void)
+{
+	return wt_clock__read(wt_process.tsc);
+}
+
+/* True when events of this process are recorded; joins the session at the first call. */
+bool wt_process__join(void);
+
+static inline bool wt_recording(void)
+{
+	struct wt_live *live = wt_process.live;
+
+	if (wt_likely(live)) {
+		uint32_t state = atomic_load_explicit(&live->recording, memory_order_relaxed);
+
+		if (wt_likely(state == WT_RECORDING))
+			return true;
+		if (state == WT_OFF)
+			return false;
+	}
+	return wt_process__join();
+}
+
+/* Recording, without joining: for threads of our own and for late events. */
+static inline bool wt_recording_now(void)
+{
+	return wt_process.live && atomic_load_explicit(&wt_process.live->recording,
+					  memory_order_relaxed) == WT_RECORDING;
+}
+
+/* Stops recording in this process for good (the collector is gone). */
+void wt_process__stop(void);
+
+/* Environment that makes a child take part: "WAVETAP_SESSION=<dir>" or NULL. */
+const char *wt_session__child_setting(void);
+
+/* One line on stderr, signal-safe, at most a few a process. */
+void wt_say(const char *text, const char *detail);
+
+/* Starts a collector for a program that was started by hand; its directory into dir. */
+bool wt_spawn__collector(char *dir, size_t dir_bytes);
+
+/* ---- threads --------------------------------------------------------------- */
+
+struct wt_thread {
+	struct wt_ring ring;
+	uint32_t index;
+	uint32_t generation;
+	struct wt_thread *next_free;
+};
+
+/* Thread-local state of the record path: at most 64 bytes, initial-exec. */
+struct wt_tls {
+	struct wt_thread *thread;
+	uint64_t call_cnt;	/* correlation counter of this thread */
+	uint64_t corr;		/* of the API call in progress, 0: none */
+	uint32_t stream;	/* its stream's number, 0: none or not known */
+	uint32_t device;	/* current HIP device */
+	uint32_t generation;	/* of `thread` */
+	uint16_t nest;		/* > 0: in wavetap, or in a wrapped call */
+	uint16_t reserved;
+	uint64_t stream_handle;	/* one-entry cache: handle … */
+	uint32_t stream_number;	/* … number … */
+	uint32_t stream_epoch;	/* … valid while no stream was destroyed */
+};
+static_assert(sizeof(struct wt_tls) <= 64, "TLS budget");
+
+extern __thread struct wt_tls wt_tls __attribute__((tls_model("initial-exec")));
+
+/* Gives the calling thread a ring; `thread` stays NULL where none is to be had. Keeps errno. */
+void wt_thread__begin(struct wt_tls *tls);
+
+/* The calling thread's state if an event may be recorded now, else NULL. */
+static inline struct wt_tls *wt_enter(void)
+{
+	struct wt_tls *tls = &wt_tls;
+
+	if (wt_unlikely(tls->nest) || wt_unlikely(!wt_recording()))
+		return NULL;
+	if (wt_unlikely(tls->generation != wt_process.generation))
+		wt_thread__begin(tls);
+	if (wt_unlikely(!tls->thread)) {
+		wt_lost__count(WT_LOST_CALL_NO_RING, 1);
+		return NULL;
+	}
+	return tls;
+}
+
+/* ---- definitions ----------------------------------------------------------- */
+
+/*
+ * Appends a record and text behind it (may be empty; padded to 8) to the
+ * definition ring. Waits a bounded time for room, then counts a loss. Not for
+ * the record path.
+ */
+void wt_define(struct wt_rec *rec, size_t rec_bytes, const char *text, size_t text_bytes);
+
+/* A source's word on itself. level: 0 information, 1 degraded, 2 off. */
+void wt_define__status(const char *source, uint32_t level, const char *text);
+
+#endif

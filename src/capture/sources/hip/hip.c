@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "capture/sources/hip/hip.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "capture/source.h"
+
+static hip_error not_supported(void)
+{
+	return HIP_NOT_SUPPORTED;
+}
+
+static void *look_up(const char *name)
+{
+	/* loaded with RTLD_LOCAL the runtime is not behind us in the search order */
+	static const char *const sonames[] = {"libamdhip64.so.7", "libamdhip64.so.6",
+		"libamdhip64.so.5", "libamdhip64.so"};
+	void *fn = dlsym(RTLD_NEXT, name);
+
+	for (size_t i = 0; !fn && i < sizeof(sonames) / sizeof(*sonames); i++) {
+		void *library = dlopen(sonames[i], RTLD_LAZY | RTLD_NOLOAD);
+
+		if (library) {
+			fn = dlsym(library, name);
+			dlclose(library);
+		}
+	}
+	return fn;
+}
+
+void *wt_hip__original(void *_Atomic *place, const char *name)
+{
+	void *fn = atomic_load_explicit(place, memory_order_relaxed);
+	int saved = errno;
+
+	if (wt_likely(fn != NULL))
+		return fn;
+	fn = look_up(name);
+	if (!fn)
+		return (void *)not_supported; /* not kept: the runtime may be loaded later */
+	atomic_store_explicit(place, fn, memory_order_relaxed);
+	errno = saved;
+	return fn;
+}
+
+static const uint8_t classes[WT_HIP_CNT] = {
+#define WT_HIP_API(name, class) [WT_HIP_##name] = WT_API_CLASS_##class,
+#include "core/hip_api.def"
+#undef WT_HIP_API
+};
+
+static bool records_calls(void)
+{
+	return wt_process.settings.hip != WT_HIP_OFF && wt_process.settings.want & WT_WANT_HIP;
+}
+
+void wt_call__begin(struct wt_call *call, uint32_t stream)
+{
+	struct wt_tls *tls = call->tls;
+	struct wt_ring_shared *shared = tls->thread->ring.shared;
+
+	tls->nest = 1;
+	tls->stream = stream;
+	call->stream = stream;
+	call->corr = records_calls() ? WT_CORR((uint64_t)tls->thread->index, ++tls->call_cnt) : 0;
+	tls->corr = call->corr;
+	call->start = wt_now();
+	/* what the thread is in, should it never come back */
+	if (call->corr) {
+		atomic_store_explicit(&shared->call_api, call->api, memory_order_relaxed);
+		atomic_store_explicit(&shared->call_start_tsc, call->start, memory_order_release);
+	}
+}
+
+static bool wanted(uint32_t api, hip_error ret)
+{
+	return wt_process.settings.hip == WT_HIP_ALL || classes[api] != WT_API_CLASS_QUERY || ret;
+}
+
+struct wt_rec_call *wt_call__end(struct wt_call *call, hip_error ret, uint16_t type, uint32_t bytes)
+{
+	struct wt_tls *tls = call->tls;
+	struct wt_rec_call *rec = NULL;
+	uint64_t end = wt_now();
+
+	tls->nest = 0;
+	tls->corr = 0;
+	tls->stream = 0;
+	/* stopped, or forked in the middle of the call: the ring may not be ours any more */
+	if (!call->corr || !wt_recording_now())
+		return NULL;
+	atomic_store_explicit(&tls->thread->ring.shared->call_start_tsc, 0, memory_order_relaxed);
+	if (wanted(call->api, ret))
+		rec = wt_ring__reserve(&tls->thread->ring, bytes);
+	if (rec)
+		*rec = (struct wt_rec_call){
+			.rec = {type, (uint16_t)(bytes / 8), call->api},
+			.start_tsc = call->start,
+			.end_tsc = end,
+			.corr = call->corr,
+			.ret = ret,
+			.stream = call->stream,
+		};
+	return rec;
+}
+
+void wt_call__commit(struct wt_call *call, uint32_t bytes)
+{
+	wt_ring__commit(&call->tls->thread->ring, bytes);
+}
+
+static enum wt_probe probe(char *why, size_t why_bytes)
+{
+	bool there = look_up("hipGetDeviceCount") != NULL;
+
+	snprintf(why, why_bytes, "%s",
+		there ? "libamdhip64 is loaded and its functions are interposed"
+		      : "libamdhip64 is not loaded");
+	return there ? WT_PROBE_USABLE : WT_PROBE_ABSENT;
+}
+
+/* Rings are read by the collector: nothing is left to do here. */
+static void nothing(void)
+{
+}
+
+const struct wt_source wt_source_hip = {
+	.name = "hip",
+	.description = "HIP API calls, by symbol interposition",
+	.probe = probe,
+	.flush = nothing,
+	.stop = nothing,
+};

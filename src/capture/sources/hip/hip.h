@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The HIP source: API calls, by symbol interposition.
+ *
+ *   wrappers.def	one row a function
+ *   wrappers.c		the functions that are exported
+ *   hip.c		what all of them do before and after the call
+ *   streams.c		which stream a handle is
+ */
+#ifndef WT_HIP_HIP_H
+#define WT_HIP_HIP_H
+
+#include "capture/capture.h"
+#include "core/hip_api.h"
+
+typedef int hip_error; /* hipError_t */
+#define HIP_NOT_SUPPORTED 801
+
+struct hip_dim3 {
+	uint32_t x, y, z;
+};
+
+/* A call in progress: on the wrapper's stack. */
+struct wt_call {
+	struct wt_tls *tls;
+	uint64_t start;
+	uint64_t corr;
+	uint32_t api;
+	uint32_t stream;
+};
+
+/* The original of `name` (kept in *place); never NULL: at worst it says "not supported". */
+void *wt_hip__original(void *_Atomic *place, const char *name);
+
+/* Begins a call: false where nothing is to be recorded. */
+static inline bool wt_call__enter(struct wt_call *call, uint32_t api)
+{
+	call->tls = wt_enter();
+	call->api = api;
+	return call->tls != NULL;
+}
+
+/* After the stream is known: stamps the start, makes the call visible to other sources. */
+void wt_call__begin(struct wt_call *call, uint32_t stream);
+/* Stamps the end. Room for a record of `bytes` with its head filled, or NULL: not wanted, or full. */
+struct wt_rec_call *wt_call__end(struct wt_call *call, hip_error ret, uint16_t type, uint32_t bytes);
+void wt_call__commit(struct wt_call *call, uint32_t bytes);
+
+uint32_t wt_streams__number(struct wt_tls *tls, void *handle);
+void wt_streams__created(struct wt_tls *tls, void *handle, uint32_t flags, int32_t priority);
+/* Before the runtime may hand the handle out again. Returns the number it had. */
+uint32_t wt_streams__end(struct wt_tls *tls, void *handle);
+/* The runtime refused to destroy it. */
+void wt_streams__restore(void *handle, uint32_t number);
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Copies by hsa_amd_memory_async_copy*: by a DMA engine or by a kernel on a
+ * queue of the runtime's own. The completion signal stays the caller's; the
+ * runtime is asked for the copy's times once it has fired.
+ */
+#include "capture/sources/hsa/hsa.h"
+
+static struct wt_pending describe(void *dst, hsa_agent dst_agent, const void *src,
+	hsa_agent src_agent, uint64_t bytes)
+{
+	/* by device known: [destination][source] */
+	static const uint32_t kinds[2][2] = {
+		{WT_COPY_HTOH, WT_COPY_DTOH},
+		{WT_COPY_HTOD, WT_COPY_DTOD},
+	};
+	const struct wt_device *to = wt_device__of(dst_agent), *from = wt_device__of(src_agent);
+	const struct wt_tls *tls = &wt_tls;
+	bool stale = tls->generation != wt_process.generation;
+
+	return (struct wt_pending){
+		.kind = WT_PENDING_COPY,
+		.copy = {
+			.rec = {.type = WT_REC_SDMA, .id = from ? from->number : to ? to->number : 0},
+			.corr = stale ? 0 : tls->corr,
+			.stream = stale ? 0 : tls->stream,
+			.dst = (uint64_t)dst,
+			.src = (uint64_t)src,
+			.bytes = bytes,
+			.kind = kinds[to != NULL][from != NULL],
+			.dst_device = to ? to->number : UINT32_MAX,
+			.src_device = from ? from->number : UINT32_MAX,
+		},
+	};
+}
+
+static bool wanted(hsa_signal completion)
+{
+	if (!completion.handle || !wt_hsa__recording() ||
+		!(wt_process.settings.want & WT_WANT_COPY))
+		return false;
+	wt_devices__find();
+	return true;
+}
+
+static int64_t value_before(hsa_signal completion)
+{
+	/* its last use ends here, whatever it was */
+	wt_pending__look(completion.handle, true);
+	return atomic_load_explicit(&((struct wt_signal *)completion.handle)->value,
+		memory_order_relaxed);
+}
+
+static void follow(hsa_signal completion, struct wt_pending *what, int64_t before)
+{
+	enum wt_lost why;
+
+	what->old_end = (uint64_t)before;
+	/* a count above 1: other copies share the signal, its times would be anybody's */
+	if (before == 1 && wt_pending__add(completion.handle, what, &why)) {
+		wt_keeper__start();
+		return;
+	}
+	wt_lost__count(WT_LOST_COPY_UNSEEN, 1);
+	wt_define(&what->copy.rec, sizeof(what->copy), NULL, 0);
+}
+
+static hsa_status async_copy(void *dst, hsa_agent dst_agent, const void *src, hsa_agent src_agent,
+	size_t bytes, uint32_t dep_cnt, const hsa_signal *deps, hsa_signal completion)
+{
+	bool follows = wanted(completion);
+	int64_t before = follows ? value_before(completion) : 0;
+	hsa_status status = AMD(hsa_amd_memory_async_copy, hsa_amd_memory_async_copy_fn)(dst,
+		dst_agent, src, src_agent, bytes, dep_cnt, deps, completion);
+
+	if (follows && status == HSA_OK) {
+		struct wt_pending what = describe(dst, dst_agent, src, src_agent, bytes);
+
+		follow(completion, &what, before);
+	}
+	return status;
+}
+
+static hsa_amd_memory_async_copy_on_engine_fn *original_on_engine;
+
+static hsa_status async_copy_on_engine(void *dst, hsa_agent dst_agent, const void *src,
+	hsa_agent src_agent, size_t bytes, uint32_t dep_cnt, const hsa_signal *deps,
+	hsa_signal completion, uint32_t engine, bool force)
+{
+	bool follows = wanted(completion);
+	int64_t before = follows ? value_before(completion) : 0;
+	hsa_status status = original_on_engine(dst, dst_agent, src, src_agent, bytes, dep_cnt, deps,
+		completion, engine, force);
+
+	if (follows && status == HSA_OK) {
+		struct wt_pending what = describe(dst, dst_agent, src, src_agent, bytes);
+
+		follow(completion, &what, before);
+	}
+	return status;
+}
+
+/* Directions of a rectangle copy: hsa_amd_copy_direction_t. */
+static uint32_t rect_kind(uint32_t direction)
+{
+	static const uint32_t kinds[] = {WT_COPY_HTOH, WT_COPY_HTOD, WT_COPY_DTOH, WT_COPY_DTOD};
+
+	return direction < 4 ? kinds[direction] : WT_COPY_UNKNOWN;
+}
+
+static hsa_status async_copy_rect(const struct hsa_pitched_ptr *dst, const struct hsa_dim3 *dst_at,
+	const struct hsa_pitched_ptr *src, const struct hsa_dim3 *src_at,
+	const struct hsa_dim3 *range, hsa_agent agent, uint32_t direction, uint32_t dep_cnt,
+	const hsa_signal *deps, hsa_signal completion)
+{
+	bool follows = dst && src && range && wanted(completion);
+	int64_t before = follows ? value_before(completion) : 0;
+	hsa_status status = AMD(hsa_amd_memory_async_copy_rect,
+		hsa_amd_memory_async_copy_rect_fn)(dst, dst_at, src, src_at, range, agent,
+		direction, dep_cnt, deps, completion);
+
+	if (follows && status == HSA_OK) {
+		uint64_t bytes = (uint64_t)range->x * range->y * range->z;
+		struct wt_pending what = describe(dst->base, agent, src->base, agent, bytes);
+
+		what.copy.kind = rect_kind(direction);
+		if (what.copy.kind == WT_COPY_HTOD)
+			what.copy.src_device = UINT32_MAX;
+		if (what.copy.kind == WT_COPY_DTOH)
+			what.copy.dst_device = UINT32_MAX;
+		follow(completion, &what, before);
+	}
+	return status;
+}
+
+/* We need the copies' times: an application that turns them off gets them all the same. */
+static hsa_status async_copy_enable(bool enable)
+{
+	if (!enable && wt_hsa__recording())
+		return HSA_OK;
+	return AMD(hsa_amd_profiling_async_copy_enable, hsa_amd_profiling_async_copy_enable_fn)(
+		enable);
+}
+
+void wt_copies__install(struct hsa_table *amd)
+{
+	wt_hsa__replace_amd(amd, HSA_AMD_hsa_amd_memory_async_copy, (void *)async_copy);
+	wt_hsa__replace_amd(amd, HSA_AMD_hsa_amd_memory_async_copy_rect, (void *)async_copy_rect);
+	wt_hsa__replace_amd(amd, HSA_AMD_hsa_amd_profiling_async_copy_enable,
+		(void *)async_copy_enable);
+	if (amd->version.minor >= HSA_AMD_INSERTED_SIZE && amd->fn[HSA_AMD_ON_ENGINE]) {
+		original_on_engine = (hsa_amd_memory_async_copy_on_engine_fn *)amd->fn[HSA_AMD_ON_ENGINE];
+		amd->fn[HSA_AMD_ON_ENGINE] = (void *)async_copy_on_engine;
+	}
+}

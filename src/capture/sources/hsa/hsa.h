@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The HSA source: operations of the GPUs, seen at the HSA runtime's tables.
+ *
+ *   tool.c	OnLoad/OnUnload: takes the tables, replaces entries
+ *   devices.c	GPUs and their clocks
+ *   queue.c	virtual write index: reserve, patch at the doorbell, hand on
+ *   slots.c	a queue's slot table: memory, self-test
+ *   pending.c	operations whose stamps lie in a signal that is not ours
+ *   copies.c	hsa_amd_memory_async_copy*
+ *   symbols.c	kernel symbols and their generations
+ *   keeper.c	wavetap's own thread: clock pairs, pending signals, rescue
+ *   follow.c	queues that another tool made interceptible
+ */
+#ifndef WT_HSA_HSA_H
+#define WT_HSA_HSA_H
+
+#include "capture/capture.h"
+#include "capture/sources/hsa/abi.h"
+#include "core/slot.h"
+
+#define HSA_CORE_MAX 128
+#define HSA_AMD_MAX  96
+#define HSA_DEVICES  64
+
+struct wt_device {
+	hsa_agent agent;
+	uint32_t number;
+	uint8_t stamps;		/* self-test: 0 not run, 1 the GPU stamps our memory, 2 it does not */
+	uint64_t seed_ticks;	/* a tick and the time it was converted to; 0: none yet */
+	uint64_t seed_ns;
+	double ticks_per_ns;
+};
+
+struct wt_hsa {
+	_Atomic bool active;	/* tables are ours */
+	uint32_t generation;	/* of the process that took them: a fork's child is another */
+	uint32_t load_cnt;	/* counts OnLoad: the runtime may come and go */
+	bool foreign;		/* another tool had replaced entries before us */
+	void *core_fn[HSA_CORE_MAX]; /* originals */
+	void *amd_fn[HSA_AMD_MAX];   /* originals, in the old order's numbering */
+	struct wt_device devices[HSA_DEVICES];
+	_Atomic uint32_t device_cnt;
+	_Atomic uint32_t code_generation;
+};
+
+extern struct wt_hsa wt_hsa;
+
+#define CORE(name, type) ((type *)wt_hsa.core_fn[HSA_CORE_##name])
+#define AMD(name, type)	 ((type *)wt_hsa.amd_fn[HSA_AMD_##name])
+
+/* Recording, in the process that took the tables. */
+static inline bool wt_hsa__recording(void)
+{
+	return wt_recording_now() && wt_hsa.generation == wt_process.generation;
+}
+
+/* ---- devices.c ---- */
+void wt_devices__find(void);
+struct wt_device *wt_device__of(hsa_agent agent); /* NULL: not a GPU */
+void wt_device__seed(struct wt_device *device, uint64_t ticks);
+void wt_device__sample(struct wt_device *device);
+void wt_devices__sample_all(void);
+
+/* ---- queue.c ---- */
+struct wt_vq {
+	/* set at creation */
+	struct hsa_queue *queue;
+	uint8_t *ring;
+	uint64_t read_index_size; /* packets in the ring */
+	struct wt_slots_shared *shared; /* NULL: no slot table */
+	struct wt_slot *slots;
+	struct wt_signal *signals;
+	uint64_t signals_gpu;	/* the GPU's address of `signals` */
+	hsa_signal *pool;	/* POOL mode: HSA signals, one for index % WT_POOL_SIGNALS */
+	uint32_t capacity;	/* slots, power of two */
+	uint32_t lap_shift;
+	uint32_t number;
+	uint32_t slot_file;
+	struct wt_device *device;
+	enum wt_queue_mode mode;
+	struct wt_vq *next_free;
+	/* written by producers */
+	_Alignas(64) _Atomic uint64_t write_index; /* the one that the application sees */
+	/* written by whoever rings */
+	_Alignas(64) _Atomic uint32_t busy;	   /* 0 idle, 1 somebody submits, 2 and must look again */
+	_Atomic uint32_t stalled;		   /* a doorbell covered packets that were not valid yet */
+	uint64_t next;				   /* first packet not yet with the hardware */
+	uint64_t read_seen;
+	_Atomic uint64_t rung;			   /* highest doorbell value + 1 */
+};
+
+#define WT_POOL_SIGNALS 4096u
+
+struct wt_vq *wt_vq__find(const struct hsa_queue *queue);
+void wt_vq__rescue(void); /* rings again where a doorbell came before its packets */
+void wt_queue__install(struct hsa_table *core, struct hsa_table *amd);
+/* Takes note of a queue that another tool made interceptible. NULL: not followed. */
+struct wt_vq *wt_queue__adopt_intercepted(struct hsa_queue *queue, hsa_agent agent);
+/* Describes a dispatch in its slot; may give it a completion signal. */
+void wt_vq__dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet);
+
+/* ---- slots.c ---- */
+bool wt_slots__make(struct wt_vq *vq);
+void wt_slots__retire(struct wt_vq *vq);
+
+/* ---- pending.c ---- */
+enum wt_pending_kind { WT_PENDING_OP, WT_PENDING_COPY };
+
+struct wt_pending {
+	enum wt_pending_kind kind;
+	struct wt_vq *vq;	/* OP */
+	uint64_t index;		/* OP: packet */
+	uint64_t old_end;	/* OP: end_ts before; COPY: the value before */
+	struct wt_rec_sdma copy;
+};
+
+/* False: no room, or the signal is in use in a way that leaves no time to be sure of. */
+bool wt_pending__add(uint64_t signal, const struct wt_pending *what, enum wt_lost *why);
+/* Something is about to happen to that signal: read what it has. `gone`: it will be freed. */
+void wt_pending__look(uint64_t signal, bool gone);
+void wt_pending__scan(void);
+void wt_pending__forget(struct wt_vq *vq);
+uint32_t wt_pending__count(void);
+uint32_t wt_pending__copies(void);
+
+/* ---- the others ---- */
+void wt_copies__install(struct hsa_table *amd);
+void wt_symbols__install(struct hsa_table *core);
+void wt_keeper__start(void);
+void wt_keeper__stop(void);
+void wt_follow__install(struct hsa_table *amd);
+
+/* Replaces entry `old_index` (old numbering) of the AMD table. */
+void wt_hsa__replace_amd(struct hsa_table *amd, unsigned old_index, void *fn);
+
+#endif

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The keeper: wavetap's one thread in a traced process. It takes clock pairs,
+ * reads stamps out of signals that are not ours, rings again where a doorbell
+ * came before its packets, and notices that the collector has gone.
+ *
+ * It is stopped before the runtime's destructors run (sources.c) and when the
+ * runtime unloads its tools.
+ */
+#include "capture/sources/hsa/hsa.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STACK_BYTES (256u << 10)
+#define CLOCK_NS    250000000ull
+#define IDLE_NS	    20000000ull
+#define BUSY_NS	    1000000ull
+
+static pthread_t thread;
+static uint32_t running_generation; /* under source_lock[3]; 0: not running */
+static _Atomic uint32_t stop_word;
+
+static struct wt_lock *keeper_lock(void)
+{
+	return &wt_process.live->source_lock[3];
+}
+
+static void sleep_ns(uint64_t ns)
+{
+	struct timespec pause = {0, (long)ns};
+
+	syscall(SYS_futex, &stop_word, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+}
+
+static void check_collector(void)
+{
+	const struct wt_session_shared *session = wt_process.session;
+	uint64_t beat = atomic_load_explicit(&session->heartbeat_ns, memory_order_relaxed);
+	uint32_t state = atomic_load_explicit(&session->state, memory_order_relaxed);
+
+	if (state >= WT_COLLECTOR_STOPPING ||
+		(int64_t)(wt_clock__boottime_ns() - beat) > (int64_t)WT_COLLECTOR_GONE_NS)
+		wt_process__stop();
+}
+
+static void *keep(void *arg)
+{
+	uint64_t next_clock = 0;
+
+	wt_tls.nest++; /* nothing that this thread does is the application's */
+	prctl(PR_SET_NAME, "wavetap");
+	(void)arg;
+	while (!atomic_load_explicit(&stop_word, memory_order_acquire)) {
+		uint64_t now = wt_clock__boottime_ns();
+
+		if (wt_hsa__recording()) {
+			if (wt_pending__count())
+				wt_pending__scan();
+			if (now >= next_clock) {
+				wt_devices__sample_all();
+				check_collector();
+				next_clock = now + CLOCK_NS;
+			}
+		}
+		wt_vq__rescue();
+		sleep_ns(wt_pending__count() ? BUSY_NS : IDLE_NS);
+	}
+	return NULL;
+}
+
+void wt_keeper__start(void)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	int saved = errno;
+
+	wt_lock__take(keeper_lock());
+	if (running_generation != wt_process.generation) {
+		atomic_store_explicit(&stop_word, 0, memory_order_relaxed);
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &old);
+		pthread_attr_init(&attr);
+		pthread_attr_setstacksize(&attr, STACK_BYTES);
+		if (!pthread_create(&thread, &attr, keep, NULL))
+			running_generation = wt_process.generation;
+		else
+			wt_define__status("hsa", 1, "no thread for clock pairs could be made");
+		pthread_attr_destroy(&attr);
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+	}
+	wt_lock__drop(keeper_lock());
+	errno = saved;
+}
+
+void wt_keeper__stop(void)
+{
+	bool join;
+
+	if (!wt_process.live)
+		return;
+	wt_lock__take(keeper_lock());
+	join = running_generation && running_generation == wt_process.generation &&
+	       wt_recording_now();
+	running_generation = 0;
+	wt_lock__drop(keeper_lock());
+	if (!join)
+		return;
+	atomic_store_explicit(&stop_word, 1, memory_order_release);
+	syscall(SYS_futex, &stop_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	pthread_join(thread, NULL);
+}

@@ -1,0 +1,631 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Queues with a virtual write index.
+ *
+ * The application reserves on `write_index`; its packets go into the real
+ * ring. When a doorbell is rung, all contiguous valid packets are patched, and
+ * only then do the hardware's write index and doorbell advance: the hardware
+ * never sees a packet that was not patched, and is given none of its own.
+ *
+ * Several threads may ring at once. One submits; the others leave a mark and
+ * return, and the one that submits looks again. Nobody waits.
+ */
+#include "capture/sources/hsa/hsa.h"
+
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define TABLE_SIZE 4096u
+#define GONE	   ((struct wt_vq *)-1)
+#define DYING	   3u /* of wt_vq.busy: the queue is being destroyed */
+
+static _Atomic(struct wt_vq *) table[TABLE_SIZE];
+static struct wt_vq *free_vqs; /* under source_lock[1] */
+static _Atomic uint32_t queue_cnt;
+
+static struct wt_lock *queue_lock(void)
+{
+	return &wt_process.live->source_lock[1];
+}
+
+/* ---- look-up: lock-free, by the queue's address ---------------------------- */
+
+static uint32_t first_place(const struct hsa_queue *queue)
+{
+	uintptr_t p = (uintptr_t)queue;
+
+	return (uint32_t)(p >> 12 ^ p >> 6 ^ p >> 22) % TABLE_SIZE;
+}
+
+struct wt_vq *wt_vq__find(const struct hsa_queue *queue)
+{
+	for (uint32_t i = 0, at = first_place(queue); i < TABLE_SIZE;
+		i++, at = (at + 1) % TABLE_SIZE) {
+		/* acquire: pairs with the release in insert() */
+		struct wt_vq *vq = atomic_load_explicit(&table[at], memory_order_acquire);
+
+		if (!vq)
+			return NULL;
+		if (vq != GONE && vq->queue == queue)
+			return vq;
+	}
+	return NULL;
+}
+
+static bool insert(struct wt_vq *vq)
+{
+	for (uint32_t i = 0, at = first_place(vq->queue); i < TABLE_SIZE;
+		i++, at = (at + 1) % TABLE_SIZE) {
+		struct wt_vq *old = atomic_load_explicit(&table[at], memory_order_relaxed);
+
+		if (!old || old == GONE) {
+			atomic_store_explicit(&table[at], vq, memory_order_release);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void drop(struct wt_vq *vq)
+{
+	for (uint32_t i = 0, at = first_place(vq->queue); i < TABLE_SIZE;
+		i++, at = (at + 1) % TABLE_SIZE)
+		if (atomic_load_explicit(&table[at], memory_order_relaxed) == vq) {
+			atomic_store_explicit(&table[at], GONE, memory_order_release);
+			return;
+		}
+}
+
+/* ---- producers ------------------------------------------------------------- */
+
+/* The producer describes what it alone knows; the packet itself comes later. */
+static void reserve(struct wt_vq *vq, uint64_t start, uint64_t cnt)
+{
+	const struct wt_tls *tls = &wt_tls;
+	bool stale = tls->generation != wt_process.generation;
+
+	if (!vq->slots || !wt_hsa__recording())
+		return;
+	for (uint64_t i = start; i < start + cnt; i++) {
+		struct wt_slot *slot = &vq->slots[i & (vq->capacity - 1)];
+		union wt_slot_word word = {
+			/* acquire: pairs with the collector's release when it freed the slot */
+			.raw = atomic_load_explicit(&slot->word, memory_order_acquire),
+		};
+
+		if (word.state == WT_SLOT_SUBMITTED)
+			continue; /* still in use: the doorbell counts it */
+		slot->corr = stale ? 0 : tls->corr;
+		slot->stream = stale ? 0 : tls->stream;
+		slot->node = 0;
+		word = (union wt_slot_word){
+			.lap = (uint32_t)(i >> vq->lap_shift),
+			.state = WT_SLOT_RESERVED,
+		};
+		/* release: pairs with the acquire of whoever rings for this packet */
+		atomic_store_explicit(&slot->word, word.raw, memory_order_release);
+	}
+}
+
+static uint64_t add(const struct hsa_queue *queue, uint64_t cnt, hsa_queue_add_index_fn *original)
+{
+	struct wt_vq *vq = wt_vq__find(queue);
+	uint64_t start;
+
+	if (!vq)
+		return original(queue, cnt);
+	start = vq->mode == WT_QUEUE_INTERCEPT
+			? original(queue, cnt)
+			: atomic_fetch_add_explicit(&vq->write_index, cnt, memory_order_acq_rel);
+	reserve(vq, start, cnt);
+	return start;
+}
+
+static uint64_t cas(const struct hsa_queue *queue, uint64_t expected, uint64_t value,
+	hsa_queue_cas_index_fn *original)
+{
+	struct wt_vq *vq = wt_vq__find(queue);
+	uint64_t seen = expected;
+
+	if (!vq || vq->mode == WT_QUEUE_INTERCEPT)
+		return original(queue, expected, value);
+	if (atomic_compare_exchange_strong_explicit(&vq->write_index, &seen, value,
+		    memory_order_acq_rel, memory_order_acquire) &&
+		value > expected && value - expected <= vq->read_index_size)
+		reserve(vq, expected, value - expected);
+	return seen;
+}
+
+static void store(const struct hsa_queue *queue, uint64_t value, hsa_queue_store_index_fn *original)
+{
+	struct wt_vq *vq = wt_vq__find(queue);
+	uint64_t old;
+
+	if (!vq || vq->mode == WT_QUEUE_INTERCEPT) {
+		original(queue, value);
+		return;
+	}
+	old = atomic_load_explicit(&vq->write_index, memory_order_relaxed);
+	if (value > old && value - old <= vq->read_index_size)
+		reserve(vq, old, value - old);
+	atomic_store_explicit(&vq->write_index, value, memory_order_release);
+}
+
+static uint64_t load(const struct hsa_queue *queue, hsa_queue_load_index_fn *original)
+{
+	struct wt_vq *vq = wt_vq__find(queue);
+
+	return vq && vq->mode != WT_QUEUE_INTERCEPT
+		       ? atomic_load_explicit(&vq->write_index, memory_order_acquire)
+		       : original(queue);
+}
+
+#define ADD(order)                                                                           \
+	static uint64_t add_##order(const struct hsa_queue *queue, uint64_t cnt)             \
+	{                                                                                    \
+		return add(queue, cnt,                                                       \
+			CORE(hsa_queue_add_write_index_##order, hsa_queue_add_index_fn));    \
+	}
+#define CAS(order)                                                                           \
+	static uint64_t cas_##order(const struct hsa_queue *queue, uint64_t expected,        \
+		uint64_t value)                                                              \
+	{                                                                                    \
+		return cas(queue, expected, value,                                           \
+			CORE(hsa_queue_cas_write_index_##order, hsa_queue_cas_index_fn));    \
+	}
+#define STORE(order)                                                                         \
+	static void store_##order(const struct hsa_queue *queue, uint64_t value)             \
+	{                                                                                    \
+		store(queue, value,                                                          \
+			CORE(hsa_queue_store_write_index_##order, hsa_queue_store_index_fn)); \
+	}
+#define LOAD(order)                                                                          \
+	static uint64_t load_##order(const struct hsa_queue *queue)                          \
+	{                                                                                    \
+		return load(queue,                                                           \
+			CORE(hsa_queue_load_write_index_##order, hsa_queue_load_index_fn));  \
+	}
+ADD(scacq_screl)
+ADD(scacquire)
+ADD(relaxed)
+ADD(screlease)
+CAS(scacq_screl)
+CAS(scacquire)
+CAS(relaxed)
+CAS(screlease)
+STORE(relaxed)
+STORE(screlease)
+LOAD(scacquire)
+LOAD(relaxed)
+
+/* ---- the doorbell ---------------------------------------------------------- */
+
+/* The slot for this packet, made ready; NULL: its last use is not over (counted). */
+static struct wt_slot *claim(struct wt_vq *vq, uint64_t index, union wt_slot_word *word)
+{
+	struct wt_slot *slot = &vq->slots[index & (vq->capacity - 1)];
+	uint32_t lap = (uint32_t)(index >> vq->lap_shift);
+
+	word->raw = atomic_load_explicit(&slot->word, memory_order_acquire);
+	if (word->state == WT_SLOT_SUBMITTED) {
+		wt_lost__count(WT_LOST_OP_SLOT_BUSY, 1);
+		return NULL;
+	}
+	word->flags = 0;
+	word->untimed = WT_LOST_NONE;
+	if (word->state != WT_SLOT_RESERVED || word->lap != lap) {
+		slot->corr = 0;
+		slot->stream = 0;
+		slot->node = 0;
+		word->lap = lap;
+		word->flags = WT_SLOT_NO_PRODUCER;
+	}
+	word->state = WT_SLOT_SUBMITTED;
+	word->kind = WT_SLOT_DISPATCH;
+	return slot;
+}
+
+static void arm(struct wt_signal *signal)
+{
+	signal->kind = 1;
+	signal->event_mailbox_ptr = 0;
+	signal->event_id = 0;
+	signal->reserved3[0] = WT_LOST_NONE;
+	atomic_store_explicit(&signal->start_ticks, 0, memory_order_relaxed);
+	atomic_store_explicit(&signal->end_ticks, 0, memory_order_relaxed);
+	atomic_store_explicit(&signal->value, 1, memory_order_relaxed);
+}
+
+static enum wt_lost follow_signal(struct wt_vq *vq, uint64_t index, uint64_t handle)
+{
+	struct wt_pending what = {.kind = WT_PENDING_OP, .vq = vq, .index = index};
+	enum wt_lost why = WT_LOST_NONE;
+
+	return wt_pending__add(handle, &what, &why) ? WT_LOST_NONE : why;
+}
+
+/* Decides how the operation gets its times; may give the packet a signal. */
+static void time_dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet,
+	union wt_slot_word *word)
+{
+	uint64_t at = index & (vq->capacity - 1);
+
+	arm(&vq->signals[at]);
+	if (vq->mode == WT_QUEUE_UNTIMED) {
+		word->untimed = WT_LOST_TIME_OTHER_TOOL;
+	} else if (packet->completion_signal.handle) {
+		word->flags |= WT_SLOT_OWN_SIGNAL;
+		word->untimed =
+			(uint8_t)follow_signal(vq, index, packet->completion_signal.handle);
+	} else if (vq->mode == WT_QUEUE_SLOTS) {
+		packet->completion_signal.handle =
+			vq->signals_gpu + at * sizeof(struct wt_signal);
+	} else if (vq->pool) {
+		hsa_signal mine = vq->pool[index % WT_POOL_SIGNALS];
+
+		wt_pending__look(mine.handle, false);
+		CORE(hsa_signal_store_relaxed, hsa_signal_store_fn)(mine, 1);
+		word->untimed = (uint8_t)follow_signal(vq, index, mine.handle);
+		if (!word->untimed)
+			packet->completion_signal = mine;
+		word->flags |= WT_SLOT_OWN_SIGNAL;
+	}
+	if (!word->untimed)
+		word->flags |= WT_SLOT_TIMED;
+}
+
+void wt_vq__dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet)
+{
+	union wt_slot_word word;
+	struct wt_slot *slot;
+
+	if (!wt_hsa__recording()) {
+		wt_lost__count(WT_LOST_COLLECTOR_GONE, 1);
+		return;
+	}
+	if (!vq->slots) {
+		wt_lost__count(WT_LOST_OP_NO_SLOTS, 1);
+		return;
+	}
+	slot = claim(vq, index, &word);
+	if (!slot)
+		return;
+	slot->kernel_object = packet->kernel_object;
+	for (int i = 0; i < 3; i++) {
+		slot->grid[i] = packet->grid[i];
+		slot->block[i] = packet->workgroup[i];
+	}
+	slot->group_bytes = packet->group_segment_size;
+	slot->private_dwords = packet->private_segment_size / 4 < WT_SLOT_PRIVATE_UNKNOWN &&
+					       packet->private_segment_size % 4 == 0
+				       ? (uint16_t)(packet->private_segment_size / 4)
+				       : WT_SLOT_PRIVATE_UNKNOWN;
+	/* relaxed: whoever loaded the module made the kernel known to this producer */
+	slot->code_generation =
+		atomic_load_explicit(&wt_hsa.code_generation, memory_order_relaxed);
+	if (!(packet->header >> HSA_HEADER_BARRIER_BIT & 1))
+		word.flags |= WT_SLOT_NO_BARRIER;
+	time_dispatch(vq, index, packet, &word);
+	/* release: pairs with the collector's acquire */
+	atomic_store_explicit(&slot->word, word.raw, memory_order_release);
+}
+
+/* Barriers and the like are no operations: their slot is free again. */
+static void no_operation(struct wt_vq *vq, uint64_t index)
+{
+	if (vq->slots) {
+		struct wt_slot *slot = &vq->slots[index & (vq->capacity - 1)];
+		union wt_slot_word word = {
+			.raw = atomic_load_explicit(&slot->word, memory_order_relaxed),
+		};
+
+		if (word.state == WT_SLOT_RESERVED)
+			atomic_store_explicit(&slot->word, 0, memory_order_release);
+	}
+}
+
+static bool has_room(struct wt_vq *vq)
+{
+	if (wt_likely(vq->next - vq->read_seen < vq->read_index_size))
+		return true;
+	vq->read_seen = CORE(hsa_queue_load_read_index_scacquire, hsa_queue_load_index_fn)(
+		vq->queue);
+	return vq->next - vq->read_seen < vq->read_index_size;
+}
+
+/* Hands every contiguous valid packet to the hardware. By the holder of `busy`. */
+static void submit(struct wt_vq *vq)
+{
+	uint64_t first = vq->next;
+	uint64_t limit = atomic_load_explicit(&vq->write_index, memory_order_acquire);
+
+	while (vq->next < limit && has_room(vq)) {
+		struct hsa_dispatch_packet *packet =
+			(void *)(vq->ring + (vq->next & (vq->read_index_size - 1)) * 64);
+		/* acquire: pairs with the release by which the producer made it valid */
+		uint8_t type = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE) & 0xff;
+
+		if (type == HSA_PACKET_INVALID)
+			break;
+		if (type == HSA_PACKET_DISPATCH)
+			wt_vq__dispatch(vq, vq->next, packet);
+		else
+			no_operation(vq, vq->next);
+		vq->next++;
+	}
+	if (vq->next != first) {
+		/* first what the collector looks at, then what starts the work */
+		if (vq->shared)
+			atomic_store_explicit(&vq->shared->submitted, vq->next,
+				memory_order_release);
+		CORE(hsa_queue_store_write_index_screlease, hsa_queue_store_index_fn)
+		(vq->queue, vq->next);
+		CORE(hsa_signal_store_screlease, hsa_signal_store_fn)
+		(vq->queue->doorbell_signal, (int64_t)(vq->next - 1));
+	}
+	atomic_store_explicit(&vq->stalled,
+		atomic_load_explicit(&vq->rung, memory_order_relaxed) > vq->next,
+		memory_order_relaxed);
+}
+
+static void ring(struct wt_vq *vq)
+{
+	for (;;) {
+		uint32_t busy = 0;
+
+		if (atomic_compare_exchange_strong_explicit(&vq->busy, &busy, 1,
+			    memory_order_acq_rel, memory_order_relaxed))
+			break;
+		if (busy != 1)
+			return; /* marked already, or dying */
+		/* release: the submitter that sees the mark sees our packet */
+		if (atomic_compare_exchange_strong_explicit(&vq->busy, &busy, 2,
+			    memory_order_acq_rel, memory_order_relaxed))
+			return;
+	}
+	for (;;) {
+		uint32_t busy = 1;
+
+		submit(vq);
+		if (atomic_compare_exchange_strong_explicit(&vq->busy, &busy, 0,
+			    memory_order_acq_rel, memory_order_acquire))
+			return;
+		atomic_exchange_explicit(&vq->busy, 1, memory_order_acq_rel);
+	}
+}
+
+static bool is_doorbell(hsa_signal signal)
+{
+	int64_t kind = ((const struct wt_signal *)signal.handle)->kind;
+
+	return kind == AMD_SIGNAL_DOORBELL || kind == AMD_SIGNAL_LEGACY_DOORBELL;
+}
+
+static void signal_store(hsa_signal signal, int64_t value, hsa_signal_store_fn *original)
+{
+	if (is_doorbell(signal)) {
+		const struct wt_signal *doorbell = (const struct wt_signal *)signal.handle;
+		struct wt_vq *vq = wt_vq__find((const struct hsa_queue *)doorbell->queue_ptr);
+
+		if (vq && vq->mode != WT_QUEUE_INTERCEPT) {
+			uint64_t rung = atomic_load_explicit(&vq->rung, memory_order_relaxed);
+
+			if ((uint64_t)value + 1 > rung)
+				atomic_store_explicit(&vq->rung, (uint64_t)value + 1,
+					memory_order_relaxed);
+			ring(vq);
+			return;
+		}
+	} else if (wt_unlikely(wt_pending__copies())) {
+		wt_pending__look(signal.handle, false);
+	}
+	original(signal, value);
+}
+
+#define SIGNAL_STORE(name)                                                                   \
+	static void name(hsa_signal signal, int64_t value)                                   \
+	{                                                                                    \
+		signal_store(signal, value, CORE(hsa_##name, hsa_signal_store_fn));          \
+	}
+SIGNAL_STORE(signal_store_relaxed)
+SIGNAL_STORE(signal_store_screlease)
+
+#define SILENT_STORE(name)                                                                   \
+	static void name(hsa_signal signal, int64_t value)                                   \
+	{                                                                                    \
+		if (wt_unlikely(wt_pending__copies()))                                       \
+			wt_pending__look(signal.handle, false);                              \
+		CORE(hsa_##name, hsa_signal_store_fn)(signal, value);                        \
+	}
+SILENT_STORE(signal_silent_store_relaxed)
+SILENT_STORE(signal_silent_store_screlease)
+
+static hsa_status signal_destroy(hsa_signal signal)
+{
+	if (wt_pending__count())
+		wt_pending__look(signal.handle, true);
+	return CORE(hsa_signal_destroy, hsa_signal_destroy_fn)(signal);
+}
+
+void wt_vq__rescue(void)
+{
+	for (uint32_t i = 0; i < TABLE_SIZE; i++) {
+		struct wt_vq *vq = atomic_load_explicit(&table[i], memory_order_acquire);
+
+		if (vq && vq != GONE && atomic_load_explicit(&vq->stalled, memory_order_relaxed))
+			ring(vq);
+	}
+}
+
+/* ---- life ------------------------------------------------------------------ */
+
+static struct wt_vq *new_vq(void)
+{
+	struct wt_vq *vq;
+	void *page;
+
+	wt_lock__take(queue_lock());
+	vq = free_vqs;
+	if (vq)
+		free_vqs = vq->next_free;
+	wt_lock__drop(queue_lock());
+	if (!vq) {
+		/* never unmapped: a late look at a dead queue must find memory */
+		page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (page == MAP_FAILED)
+			return NULL;
+		vq = page;
+	}
+	memset(vq, 0, sizeof(*vq));
+	return vq;
+}
+
+static void announce(const struct wt_vq *vq)
+{
+	struct wt_rec_queue rec = {
+		.rec = {.type = WT_REC_QUEUE, .id = vq->number},
+		.hsa_id = vq->queue->id,
+		.created_ns = wt_clock__boottime_ns(),
+		.device = vq->device->number,
+		.size = vq->queue->size,
+		.mode = vq->mode,
+		.slot_file = vq->slots ? vq->slot_file : UINT32_MAX,
+	};
+
+	wt_define(&rec.rec, sizeof(rec), NULL, 0);
+}
+
+static struct wt_vq *adopt(struct hsa_queue *queue, hsa_agent agent, enum wt_queue_mode mode)
+{
+	struct wt_device *device;
+	struct wt_vq *vq;
+
+	wt_devices__find();
+	device = wt_device__of(agent);
+	vq = device && queue->size && !(queue->size & (queue->size - 1)) ? new_vq() : NULL;
+	if (!vq)
+		return NULL;
+	vq->queue = queue;
+	vq->ring = queue->base_address;
+	vq->read_index_size = queue->size;
+	vq->device = device;
+	vq->number = atomic_fetch_add_explicit(&queue_cnt, 1, memory_order_relaxed);
+	vq->mode = mode;
+	vq->next = CORE(hsa_queue_load_write_index_scacquire, hsa_queue_load_index_fn)(queue);
+	atomic_store_explicit(&vq->write_index, vq->next, memory_order_relaxed);
+	atomic_store_explicit(&vq->rung, vq->next, memory_order_relaxed);
+	AMD(hsa_amd_profiling_set_profiler_enabled, hsa_amd_profiling_set_profiler_enabled_fn)
+	(queue, 1);
+	wt_slots__make(vq);
+	announce(vq);
+	wt_device__sample(device);
+	wt_lock__take(queue_lock());
+	insert(vq);
+	wt_lock__drop(queue_lock());
+	wt_keeper__start();
+	return vq;
+}
+
+struct wt_vq *wt_queue__adopt_intercepted(struct hsa_queue *queue, hsa_agent agent)
+{
+	return adopt(queue, agent, WT_QUEUE_INTERCEPT);
+}
+
+static hsa_status queue_create(hsa_agent agent, uint32_t size, uint32_t type,
+	void (*callback)(hsa_status, struct hsa_queue *, void *), void *data,
+	uint32_t private_bytes, uint32_t group_bytes, struct hsa_queue **queue)
+{
+	hsa_status status = CORE(hsa_queue_create, hsa_queue_create_fn)(agent, size, type,
+		callback, data, private_bytes, group_bytes, queue);
+
+	/* known already: a tool made it interceptible on the way here */
+	if (status == HSA_OK && queue && *queue && wt_hsa__recording() && !wt_vq__find(*queue))
+		adopt(*queue, agent, WT_QUEUE_SLOTS);
+	return status;
+}
+
+/* Takes `busy` for good, so that nobody submits any more. */
+static void retire(struct wt_vq *vq)
+{
+	struct wt_rec_queue_end rec = {.rec = {.type = WT_REC_QUEUE_END, .id = vq->number}};
+
+	for (;;) {
+		uint32_t idle = 0;
+
+		if (atomic_compare_exchange_strong_explicit(&vq->busy, &idle, DYING,
+			    memory_order_acq_rel, memory_order_relaxed))
+			break;
+		sched_yield();
+	}
+	wt_lock__take(queue_lock());
+	drop(vq);
+	wt_lock__drop(queue_lock());
+	if (wt_hsa__recording())
+		wt_device__sample(vq->device);
+	rec.packets = vq->next;
+	rec.ended_ns = wt_clock__boottime_ns();
+	wt_define(&rec.rec, sizeof(rec), NULL, 0);
+}
+
+static hsa_status queue_destroy(struct hsa_queue *queue)
+{
+	struct wt_vq *vq = wt_vq__find(queue);
+	hsa_status status;
+
+	if (!vq)
+		return CORE(hsa_queue_destroy, hsa_queue_destroy_fn)(queue);
+	retire(vq);
+	status = CORE(hsa_queue_destroy, hsa_queue_destroy_fn)(queue);
+	/* now the GPU is done with the slot table's signals */
+	wt_pending__forget(vq);
+	wt_slots__retire(vq);
+	wt_lock__take(queue_lock());
+	vq->queue = NULL;
+	vq->next_free = free_vqs;
+	free_vqs = vq;
+	wt_lock__drop(queue_lock());
+	return status;
+}
+
+/* We need the time stamps: an application that turns them off gets them all the same. */
+static hsa_status set_profiler_enabled(struct hsa_queue *queue, int enable)
+{
+	if (!enable && wt_vq__find(queue))
+		return HSA_OK;
+	return AMD(hsa_amd_profiling_set_profiler_enabled,
+		hsa_amd_profiling_set_profiler_enabled_fn)(queue, enable);
+}
+
+void wt_queue__install(struct hsa_table *core, struct hsa_table *amd)
+{
+	static const struct {
+		unsigned index;
+		void *fn;
+	} replaced[] = {
+		{HSA_CORE_hsa_queue_create, (void *)queue_create},
+		{HSA_CORE_hsa_queue_destroy, (void *)queue_destroy},
+		{HSA_CORE_hsa_queue_load_write_index_scacquire, (void *)load_scacquire},
+		{HSA_CORE_hsa_queue_load_write_index_relaxed, (void *)load_relaxed},
+		{HSA_CORE_hsa_queue_store_write_index_relaxed, (void *)store_relaxed},
+		{HSA_CORE_hsa_queue_store_write_index_screlease, (void *)store_screlease},
+		{HSA_CORE_hsa_queue_cas_write_index_scacq_screl, (void *)cas_scacq_screl},
+		{HSA_CORE_hsa_queue_cas_write_index_scacquire, (void *)cas_scacquire},
+		{HSA_CORE_hsa_queue_cas_write_index_relaxed, (void *)cas_relaxed},
+		{HSA_CORE_hsa_queue_cas_write_index_screlease, (void *)cas_screlease},
+		{HSA_CORE_hsa_queue_add_write_index_scacq_screl, (void *)add_scacq_screl},
+		{HSA_CORE_hsa_queue_add_write_index_scacquire, (void *)add_scacquire},
+		{HSA_CORE_hsa_queue_add_write_index_relaxed, (void *)add_relaxed},
+		{HSA_CORE_hsa_queue_add_write_index_screlease, (void *)add_screlease},
+		{HSA_CORE_hsa_signal_destroy, (void *)signal_destroy},
+		{HSA_CORE_hsa_signal_store_relaxed, (void *)signal_store_relaxed},
+		{HSA_CORE_hsa_signal_store_screlease, (void *)signal_store_screlease},
+		{HSA_CORE_hsa_signal_silent_store_relaxed, (void *)signal_silent_store_relaxed},
+		{HSA_CORE_hsa_signal_silent_store_screlease, (void *)signal_silent_store_screlease},
+	};
+
+	for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced); i++)
+		core->fn[replaced[i].index] = replaced[i].fn;
+	wt_hsa__replace_amd(amd, HSA_AMD_hsa_amd_profiling_set_profiler_enabled,
+		(void *)set_profiler_enabled);
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+/* A queue's slot table: shared memory that the GPU can stamp, and the test that it does. */
+#include "capture/sources/hsa/hsa.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "capture/files.h"
+
+#define MIN_CAPACITY  4096u
+#define TEST_PACKETS  64u
+#define TEST_WAIT_US  2000000u
+#define TEST_STEP_US  50u
+
+static struct wt_slots_shared *map_table(struct wt_vq *vq, uint32_t capacity)
+{
+	struct wt_process *p = &wt_process;
+	size_t bytes = wt_slots__file_bytes(capacity);
+	struct wt_slots_shared *shared;
+
+	vq->slot_file =
+		atomic_fetch_add_explicit(&p->shared->slots_cnt, 1, memory_order_relaxed);
+	shared = wt_files__create(WT_FILE_SLOTS, p->shared->number, vq->slot_file, bytes);
+	if (!shared)
+		return NULL;
+	shared->version = 1;
+	shared->process = p->shared->number;
+	shared->number = vq->slot_file;
+	shared->queue = vq->number;
+	shared->device = vq->device->number;
+	shared->capacity = capacity;
+	shared->slots_offset = WT_SLOTS_HEADER_BYTES;
+	shared->signals_offset = WT_SLOTS_HEADER_BYTES + (uint64_t)capacity * sizeof(struct wt_slot);
+	atomic_store_explicit(&shared->submitted, vq->next, memory_order_relaxed);
+	/* release: a collector that sees the magic sees the rest */
+	__atomic_store_n(&shared->magic, WT_SLOTS_MAGIC, __ATOMIC_RELEASE);
+	return shared;
+}
+
+static bool lock_for_gpu(struct wt_vq *vq)
+{
+	void *gpu = NULL;
+
+	if (AMD(hsa_amd_memory_lock, hsa_amd_memory_lock_fn)(vq->signals,
+		    (size_t)vq->capacity * sizeof(struct wt_signal), &vq->device->agent, 1,
+		    &gpu) != HSA_OK ||
+		!gpu)
+		return false;
+	vq->signals_gpu = (uint64_t)gpu;
+	return true;
+}
+
+static void test_barrier(struct hsa_queue *queue, uint64_t signal)
+{
+	struct hsa_dispatch_packet *packet = queue->base_address;
+	uint32_t header = HSA_PACKET_BARRIER_AND | 1u << HSA_HEADER_BARRIER_BIT |
+			  (uint32_t)HSA_FENCE_SYSTEM << HSA_HEADER_RELEASE_BIT;
+	uint64_t index = CORE(hsa_queue_add_write_index_screlease, hsa_queue_add_index_fn)(queue, 1);
+
+	packet += index % queue->size;
+	/* a barrier-AND: no dependency, completion signal where a dispatch has its own */
+	packet->workgroup[0] = packet->workgroup[1] = 0;
+	for (int i = 0; i < 3; i++)
+		packet->grid[i] = 0;
+	packet->private_segment_size = packet->group_segment_size = 0;
+	packet->kernel_object = packet->reserved2 = 0;
+	packet->kernarg_address = NULL;
+	packet->completion_signal.handle = signal;
+	__atomic_store_n((uint32_t *)packet, header, __ATOMIC_RELEASE);
+	CORE(hsa_signal_store_screlease, hsa_signal_store_fn)
+	(queue->doorbell_signal, (int64_t)index);
+}
+
+/*
+ * Does the GPU stamp a signal in this memory? One barrier packet on a queue of
+ * our own, so that the application's queue holds nothing but its packets.
+ */
+static bool self_test(struct wt_vq *vq)
+{
+	struct wt_signal *signal = &vq->signals[0];
+	const struct timespec step = {0, TEST_STEP_US * 1000};
+	struct hsa_queue *queue = NULL;
+	bool stamped;
+
+	if (CORE(hsa_queue_create, hsa_queue_create_fn)(vq->device->agent, TEST_PACKETS, 0, NULL,
+		    NULL, UINT32_MAX, UINT32_MAX, &queue) != HSA_OK)
+		return false;
+	AMD(hsa_amd_profiling_set_profiler_enabled, hsa_amd_profiling_set_profiler_enabled_fn)
+	(queue, 1);
+	signal->kind = 1;
+	atomic_store_explicit(&signal->value, 1, memory_order_relaxed);
+	test_barrier(queue, vq->signals_gpu);
+	for (uint32_t us = 0; us < TEST_WAIT_US; us += TEST_STEP_US) {
+		/* acquire: the stamps were written before the value */
+		if (atomic_load_explicit(&signal->value, memory_order_acquire) <= 0)
+			break;
+		nanosleep(&step, NULL);
+	}
+	stamped = atomic_load_explicit(&signal->value, memory_order_acquire) == 0 &&
+		  atomic_load_explicit(&signal->end_ticks, memory_order_relaxed) != 0;
+	CORE(hsa_queue_destroy, hsa_queue_destroy_fn)(queue);
+	if (stamped)
+		wt_device__seed(vq->device,
+			atomic_load_explicit(&signal->end_ticks, memory_order_relaxed));
+	return stamped;
+}
+
+static void make_pool(struct wt_vq *vq)
+{
+	size_t bytes = WT_POOL_SIGNALS * sizeof(*vq->pool);
+	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (map == MAP_FAILED)
+		return;
+	vq->pool = map;
+	for (uint32_t i = 0; i < WT_POOL_SIGNALS; i++)
+		if (AMD(hsa_amd_signal_create, hsa_amd_signal_create_fn)(1, 0, NULL,
+			    HSA_AMD_SIGNAL_GPU_ONLY, &vq->pool[i]) != HSA_OK) {
+			/* all or nothing: a packet must never get a null handle as if it were one */
+			while (i--)
+				CORE(hsa_signal_destroy, hsa_signal_destroy_fn)(vq->pool[i]);
+			munmap(map, bytes);
+			vq->pool = NULL;
+			return;
+		}
+}
+
+static void choose_mode(struct wt_vq *vq)
+{
+	struct wt_device *device = vq->device;
+	bool locked = vq->mode == WT_QUEUE_SLOTS && !wt_hsa.foreign && lock_for_gpu(vq);
+	char text[128];
+
+	if (wt_hsa.foreign && vq->mode == WT_QUEUE_SLOTS) {
+		/* our signals must not reach a tool that would treat them as the runtime's */
+		vq->mode = WT_QUEUE_UNTIMED;
+		return;
+	}
+	if (locked && !device->stamps)
+		device->stamps = self_test(vq) ? 1 : 2;
+	if (locked && device->stamps == 1)
+		return;
+	make_pool(vq);
+	if (vq->mode == WT_QUEUE_SLOTS) {
+		vq->mode = vq->pool ? WT_QUEUE_POOL : WT_QUEUE_UNTIMED;
+		snprintf(text, sizeof(text),
+			"queue %u: the GPU does not stamp shared memory, %s", vq->number,
+			vq->pool ? "reading HSA signals instead" : "operations have no times");
+		wt_define__status("hsa", 1, text);
+	}
+}
+
+bool wt_slots__make(struct wt_vq *vq)
+{
+	uint32_t capacity = MIN_CAPACITY;
+
+	while (capacity < 2 * vq->read_index_size && capacity < WT_SLOTS_MAX_CAPACITY)
+		capacity *= 2;
+	if (capacity < 2 * vq->read_index_size)
+		return false;
+	vq->shared = map_table(vq, capacity);
+	if (!vq->shared)
+		return false;
+	vq->capacity = capacity;
+	vq->lap_shift = (uint32_t)__builtin_ctz(capacity);
+	vq->slots = (struct wt_slot *)((char *)vq->shared + vq->shared->slots_offset);
+	vq->signals = (struct wt_signal *)((char *)vq->shared + vq->shared->signals_offset);
+	choose_mode(vq);
+	return true;
+}
+
+void wt_slots__retire(struct wt_vq *vq)
+{
+	struct wt_slots_shared *shared = vq->shared;
+
+	if (vq->pool) {
+		for (uint32_t i = 0; i < WT_POOL_SIGNALS; i++)
+			CORE(hsa_signal_destroy, hsa_signal_destroy_fn)(vq->pool[i]);
+		munmap(vq->pool, WT_POOL_SIGNALS * sizeof(*vq->pool));
+		vq->pool = NULL;
+	}
+	if (!shared)
+		return;
+	if (vq->signals_gpu)
+		AMD(hsa_amd_memory_unlock, hsa_amd_memory_unlock_fn)(vq->signals);
+	vq->slots = NULL;
+	vq->signals = NULL;
+	vq->shared = NULL;
+	/* release: nothing of the table changes after this */
+	atomic_store_explicit(&shared->retired, 1, memory_order_release);
+	munmap(shared, wt_slots__file_bytes(vq->capacity));
+}
