@@ -238,25 +238,6 @@ static uint8_t record_kind(const union abi_packet *p, unsigned type)
 	return type < sizeof kinds && kinds[type] ? kinds[type] : VG_REC_UNKNOWN;
 }
 
-static void announce(struct vg_queue *q)
-{
-	struct vg_rec_queue *r;
-
-	if (q->announced || !vg_proc()->spool.header)
-		return;
-	q->announced = true;
-	r = vg_spool__slots(&vg_proc()->spool, &q->spool, 1);
-	if (!r)
-		return;
-	r->gpu = (uint8_t)q->gpu;
-	r->queue = q->seq;
-	r->hsa_queue = (uintptr_t)q->aql;
-	r->hsa_id = q->aql->id;
-	r->ring_bytes = q->ring_bytes;
-	r->first_ns = q->seen_at;
-	__atomic_store_n(&r->kind, VG_REC_QUEUE, __ATOMIC_RELEASE);
-}
-
 static void describe_dispatch(struct vg_queue *q, struct vg_rec *r, const struct abi_dispatch_packet *d,
 	const struct vg_kernel *k)
 {
@@ -282,7 +263,7 @@ static void record(struct vg_queue *q, struct vg_flight *f, const union abi_pack
 
 	if (q->bare && spool->header)
 		atomic_fetch_add_explicit(&spool->header->bare, 1, memory_order_relaxed);
-	announce(q);
+	vg_queue__announce(q);
 	r = f->rec = vg_spool__reserve(spool, &q->spool, &f->block);
 	if (!r)
 		return;

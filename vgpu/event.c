@@ -89,6 +89,9 @@ void vg_event__interrupt(uint32_t id)
 	vg_lock(&s->lock);
 	e = lookup(s, id);
 	if (e) {
+		if (vg_proc()->spool.header)
+			atomic_fetch_add_explicit(&vg_proc()->spool.header->interrupts, 1,
+				memory_order_relaxed);
 		if (s->page && id < s->page_slots)
 			s->page[id] = ~0ull; /* UNSIGNALED_EVENT_SLOT: the driver has seen it */
 		set_event(e);

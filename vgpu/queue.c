@@ -240,13 +240,14 @@ static uint64_t watch_interval_ns(uint64_t idle_ns)
 	static const struct {
 		uint64_t idle_ns, interval_ns;
 	} steps[] = {
-		{ 2000000, 50000 }, { 20000000, 100000 }, { 100000000, 500000 }, { 1000000000, 1000000 },
+		{ 2000000, 50000 },	{ 20000000, 100000 },	 { 100000000, 500000 },
+		{ 500000000, 1000000 }, { 2000000000, 3000000 },
 	};
 
 	for (unsigned i = 0; i < sizeof steps / sizeof *steps; i++)
 		if (idle_ns < steps[i].idle_ns)
 			return steps[i].interval_ns;
-	return 2000000;
+	return 8000000;
 }
 
 static void *watcher_main(void *arg)
@@ -391,6 +392,27 @@ void vg_queue__log_open(struct vg_proc *p)
 	err = vg_spool__open(&p->spool, dir, (uint32_t)p->conf.gpu_cnt, p->conf.arch->name);
 	if (err)
 		vg_trace("no log: %s: %s", dir, strerror(-err));
+}
+
+/* At the first packet: ROCr has filled in the queue's structure by then. */
+void vg_queue__announce(struct vg_queue *q)
+{
+	struct vg_rec_queue *r;
+
+	if (q->announced)
+		return;
+	q->announced = true;
+	r = vg_spool__slots(&vg_proc()->spool, &q->spool, 1);
+	if (!r)
+		return;
+	r->gpu = (uint8_t)q->gpu;
+	r->sdma = !q->aql;
+	r->queue = q->seq;
+	r->hsa_queue = (uintptr_t)q->aql;
+	r->hsa_id = q->aql ? q->aql->id : 0;
+	r->ring_bytes = q->ring_bytes;
+	r->first_ns = q->now;
+	__atomic_store_n(&r->kind, VG_REC_QUEUE, __ATOMIC_RELEASE);
 }
 
 /* ---- ioctls ---- */

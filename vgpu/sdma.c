@@ -72,6 +72,7 @@ static void extend_copy(struct vg_queue *q, uint8_t kind, uint64_t from, uint64_
 		r = NULL;
 	}
 	if (!r) {
+		vg_queue__announce(q);
 		r = q->copy.rec = vg_spool__reserve(&p->spool, &q->spool, &q->copy.block);
 		if (!r)
 			return;

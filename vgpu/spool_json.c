@@ -155,9 +155,11 @@ static void put_queue(struct view *v, const struct vg_rec_queue *q)
 	field(v->out, "gpu", q->gpu);
 	field(v->out, "queue", q->queue);
 	fprintf(v->out, ",\"engine\":\"%s\"", q->sdma ? "sdma" : "compute");
-	field(v->out, "hsa_queue", q->hsa_queue);
-	field(v->out, "hsa_queue_id", q->hsa_id);
-	field(v->out, "packets", q->ring_bytes / 64);
+	if (!q->sdma) {
+		field(v->out, "hsa_queue", q->hsa_queue);
+		field(v->out, "hsa_queue_id", q->hsa_id);
+	}
+	field(v->out, "ring_bytes", q->ring_bytes);
 	field(v->out, "first", q->first_ns);
 	fputs("}\n", v->out);
 	v->lines++;

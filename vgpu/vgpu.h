@@ -266,6 +266,7 @@ int vg_queue__update(const struct kfd_ioctl_update_queue_args *args);
 void vg_queue__hint(void);	     /* the program begins to wait: look at the doorbells now */
 void vg_queue__signal_changed(void); /* the GPU changed a signal that others may wait for */
 void vg_queue__account_all(void);    /* brings the CPU time in the log up to date */
+void vg_queue__announce(struct vg_queue *q); /* its line in the log, once */
 void vg_queue__log_open(struct vg_proc *p);
 
 enum vg_step vg_aql__step(struct vg_queue *q);
