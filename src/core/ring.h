@@ -40,7 +40,8 @@ struct wt_ring_shared {
 	_Atomic uint64_t call_start_tsc;	/* the call in progress, 0: none */
 	_Atomic uint32_t call_api;
 	_Atomic uint32_t thread_index;		/* of the thread that owns it now, 0: none */
-	uint64_t reserved1[4];
+	_Atomic uint64_t call_corr;		/* of the call in progress; stored before its start */
+	uint64_t reserved1[3];
 	/* written by the consumer */
 	_Alignas(64) _Atomic uint64_t tail;	/* release; pairs with the producer's acquire */
 	uint64_t reserved2[7];

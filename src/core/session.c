@@ -34,6 +34,8 @@ static const struct {
 		"events not recorded: the collector had gone"},
 	[WT_LOST_COPY_UNSEEN] = {"copy.unseen",
 		"copies whose completion could not be followed"},
+	[WT_LOST_TIME_NO_CLOCK] = {"time.no-clock",
+		"operations without times: fewer than two readings of the GPU clock"},
 };
 
 const char *wt_lost__name(unsigned cause)

@@ -103,6 +103,7 @@ enum wt_lost {
 	WT_LOST_TIME_OTHER_TOOL,	/* recorded untimed: another tool owns the queue */
 	WT_LOST_COLLECTOR_GONE,		/* everything after the collector went away */
 	WT_LOST_COPY_UNSEEN,		/* copies whose completion could not be followed */
+	WT_LOST_TIME_NO_CLOCK,		/* recorded untimed: the GPU clock's rate was not known */
 	WT_LOST_CNT
 };
 
