@@ -2,6 +2,7 @@
 // kill_me: works for ever on several threads and streams; somebody kills it.
 #include "workload.h"
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 __global__ void first(int *data, int n)
@@ -41,7 +42,7 @@ int main(void)
 {
 	CHECK(hipFree(nullptr));
 	std::vector<std::thread> all;
-	printf("ready\n");
+	printf("ready %d\n", (int)getpid());
 	fflush(stdout);
 	for (int i = 0; i < 3; i++)
 		all.emplace_back(work, i);
