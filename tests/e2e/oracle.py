@@ -143,7 +143,7 @@ class Log:
     def _line(self, line):
         kind = line["kind"]
         if kind == "queue":
-            self._queues[line["queue"]] = line["hsa_queue_id"]
+            self._queues[line["queue"]] = line.get("hsa_queue_id")
             return
         if kind == "process":
             process = (line["pid"], line["image"])
@@ -170,7 +170,11 @@ class Log:
             bare=line.get("bare", False)))
 
     def operations(self):
-        return [p for p in self.packets if p.kind in OPERATIONS]
+        """What a trace must have. Not in it: copies and fills by the HSA runtime's own kernels on
+        its own queue (no code object around them), e.g. when it uploads code. They pass no
+        function that a tool could wrap."""
+        return [p for p in self.packets
+                if p.kind in OPERATIONS and not (p.kernel is None and not p.sdma)]
 
     def total(self, name):
         return sum(process[name] for process in self.processes.values())
