@@ -2,9 +2,13 @@
 /*
  * Queues that another tool makes interceptible. The application then writes
  * into the runtime's proxy ring, and the tool's handler rewrites the packets.
- * Our handler is registered first, so it runs last, next to the hardware: it
- * sees the signals that the tool put in and reads their stamps; a packet that
- * has none gets one of the pool.
+ * Handlers run in reverse order of registration.
+ *
+ * Where the tool was loaded after us, its call to make the queue passes here:
+ * our handler is the first, runs last, next to the hardware, sees the signals
+ * that the tool put in and reads their stamps; a packet that has none gets one
+ * of the pool. Where the tool was there before us, ours runs first: we look on
+ * and change nothing, and the operations have no times.
  */
 #include "capture/sources/hsa/hsa.h"
 
@@ -35,20 +39,21 @@ static void on_packets(const void *packets, uint64_t cnt, uint64_t index, void *
 	vq->next = index + 1;
 }
 
+bool wt_follow__register(struct wt_vq *vq)
+{
+	return AMD(hsa_amd_queue_intercept_register, hsa_amd_queue_intercept_register_fn)(
+		       vq->queue, on_packets, vq) == HSA_OK;
+}
+
 static hsa_status intercept_create(hsa_agent agent, uint32_t size, uint32_t type,
 	void (*callback)(hsa_status, struct hsa_queue *, void *), void *data,
 	uint32_t private_bytes, uint32_t group_bytes, struct hsa_queue **queue)
 {
 	hsa_status status = AMD(hsa_amd_queue_intercept_create, hsa_queue_create_fn)(agent, size,
 		type, callback, data, private_bytes, group_bytes, queue);
-	struct wt_vq *vq;
 
-	if (status != HSA_OK || !queue || !*queue || !wt_hsa__recording())
-		return status;
-	vq = wt_queue__adopt_intercepted(*queue, agent);
-	if (vq)
-		AMD(hsa_amd_queue_intercept_register, hsa_amd_queue_intercept_register_fn)
-		(*queue, on_packets, vq);
+	if (status == HSA_OK && queue && *queue && wt_hsa__recording())
+		wt_queue__adopt(*queue, agent, WT_QUEUE_INTERCEPT);
 	return status;
 }
 

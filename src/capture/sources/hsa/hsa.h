@@ -79,6 +79,7 @@ struct wt_vq {
 	uint32_t slot_file;
 	struct wt_device *device;
 	enum wt_queue_mode mode;
+	bool proxied;		/* the runtime or another tool keeps the index, we follow packets */
 	struct wt_vq *next_free;
 	/* written by producers */
 	_Alignas(64) _Atomic uint64_t write_index; /* the one that the application sees */
@@ -95,8 +96,8 @@ struct wt_vq {
 struct wt_vq *wt_vq__find(const struct hsa_queue *queue);
 void wt_vq__rescue(void); /* rings again where a doorbell came before its packets */
 void wt_queue__install(struct hsa_table *core, struct hsa_table *amd);
-/* Takes note of a queue that another tool made interceptible. NULL: not followed. */
-struct wt_vq *wt_queue__adopt_intercepted(struct hsa_queue *queue, hsa_agent agent);
+/* Takes note of a queue of the application's; mode SLOTS or INTERCEPT. NULL: not followed. */
+struct wt_vq *wt_queue__adopt(struct hsa_queue *queue, hsa_agent agent, enum wt_queue_mode mode);
 /* Describes a dispatch in its slot; may give it a completion signal. */
 void wt_vq__dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet);
 
@@ -130,6 +131,7 @@ void wt_symbols__install(struct hsa_table *core);
 void wt_keeper__start(void);
 void wt_keeper__stop(void);
 void wt_follow__install(struct hsa_table *amd);
+bool wt_follow__register(struct wt_vq *vq); /* packets of a proxied queue come to us */
 
 /* Replaces entry `old_index` (old numbering) of the AMD table. */
 void wt_hsa__replace_amd(struct hsa_table *amd, unsigned old_index, void *fn);

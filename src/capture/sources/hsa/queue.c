@@ -115,9 +115,8 @@ static uint64_t add(const struct hsa_queue *queue, uint64_t cnt, hsa_queue_add_i
 
 	if (!vq)
 		return original(queue, cnt);
-	start = vq->mode == WT_QUEUE_INTERCEPT
-			? original(queue, cnt)
-			: atomic_fetch_add_explicit(&vq->write_index, cnt, memory_order_acq_rel);
+	start = vq->proxied ? original(queue, cnt)
+			    : atomic_fetch_add_explicit(&vq->write_index, cnt, memory_order_acq_rel);
 	reserve(vq, start, cnt);
 	return start;
 }
@@ -128,7 +127,7 @@ static uint64_t cas(const struct hsa_queue *queue, uint64_t expected, uint64_t v
 	struct wt_vq *vq = wt_vq__find(queue);
 	uint64_t seen = expected;
 
-	if (!vq || vq->mode == WT_QUEUE_INTERCEPT)
+	if (!vq || vq->proxied)
 		return original(queue, expected, value);
 	if (atomic_compare_exchange_strong_explicit(&vq->write_index, &seen, value,
 		    memory_order_acq_rel, memory_order_acquire) &&
@@ -142,7 +141,7 @@ static void store(const struct hsa_queue *queue, uint64_t value, hsa_queue_store
 	struct wt_vq *vq = wt_vq__find(queue);
 	uint64_t old;
 
-	if (!vq || vq->mode == WT_QUEUE_INTERCEPT) {
+	if (!vq || vq->proxied) {
 		original(queue, value);
 		return;
 	}
@@ -156,7 +155,7 @@ static uint64_t load(const struct hsa_queue *queue, hsa_queue_load_index_fn *ori
 {
 	struct wt_vq *vq = wt_vq__find(queue);
 
-	return vq && vq->mode != WT_QUEUE_INTERCEPT
+	return vq && !vq->proxied
 		       ? atomic_load_explicit(&vq->write_index, memory_order_acquire)
 		       : original(queue);
 }
@@ -408,7 +407,7 @@ static void signal_store(hsa_signal signal, int64_t value, hsa_signal_store_fn *
 		const struct wt_signal *doorbell = (const struct wt_signal *)signal.handle;
 		struct wt_vq *vq = wt_vq__find((const struct hsa_queue *)doorbell->queue_ptr);
 
-		if (vq && vq->mode != WT_QUEUE_INTERCEPT) {
+		if (vq && !vq->proxied) {
 			uint64_t rung = atomic_load_explicit(&vq->rung, memory_order_relaxed);
 
 			if ((uint64_t)value + 1 > rung)
@@ -496,7 +495,18 @@ static void announce(const struct wt_vq *vq)
 	wt_define(&rec.rec, sizeof(rec), NULL, 0);
 }
 
-static struct wt_vq *adopt(struct hsa_queue *queue, hsa_agent agent, enum wt_queue_mode mode)
+/*
+ * The runtime's own queues have a doorbell that names them. Where another tool
+ * handed out something else (a proxy ring), we only look on.
+ */
+static bool is_hardware_queue(const struct hsa_queue *queue)
+{
+	return is_doorbell(queue->doorbell_signal) &&
+	       ((const struct wt_signal *)queue->doorbell_signal.handle)->queue_ptr ==
+		       (uint64_t)queue;
+}
+
+struct wt_vq *wt_queue__adopt(struct hsa_queue *queue, hsa_agent agent, enum wt_queue_mode mode)
 {
 	struct wt_device *device;
 	struct wt_vq *vq;
@@ -512,12 +522,15 @@ static struct wt_vq *adopt(struct hsa_queue *queue, hsa_agent agent, enum wt_que
 	vq->device = device;
 	vq->number = atomic_fetch_add_explicit(&queue_cnt, 1, memory_order_relaxed);
 	vq->mode = mode;
+	vq->proxied = mode == WT_QUEUE_INTERCEPT || !is_hardware_queue(queue);
 	vq->next = CORE(hsa_queue_load_write_index_scacquire, hsa_queue_load_index_fn)(queue);
 	atomic_store_explicit(&vq->write_index, vq->next, memory_order_relaxed);
 	atomic_store_explicit(&vq->rung, vq->next, memory_order_relaxed);
 	AMD(hsa_amd_profiling_set_profiler_enabled, hsa_amd_profiling_set_profiler_enabled_fn)
 	(queue, 1);
 	wt_slots__make(vq);
+	if (vq->proxied && !wt_follow__register(vq))
+		wt_define__status("hsa", 1, "a queue of another tool's cannot be followed");
 	announce(vq);
 	wt_device__sample(device);
 	wt_lock__take(queue_lock());
@@ -525,11 +538,6 @@ static struct wt_vq *adopt(struct hsa_queue *queue, hsa_agent agent, enum wt_que
 	wt_lock__drop(queue_lock());
 	wt_keeper__start();
 	return vq;
-}
-
-struct wt_vq *wt_queue__adopt_intercepted(struct hsa_queue *queue, hsa_agent agent)
-{
-	return adopt(queue, agent, WT_QUEUE_INTERCEPT);
 }
 
 static hsa_status queue_create(hsa_agent agent, uint32_t size, uint32_t type,
@@ -541,7 +549,7 @@ static hsa_status queue_create(hsa_agent agent, uint32_t size, uint32_t type,
 
 	/* known already: a tool made it interceptible on the way here */
 	if (status == HSA_OK && queue && *queue && wt_hsa__recording() && !wt_vq__find(*queue))
-		adopt(*queue, agent, WT_QUEUE_SLOTS);
+		wt_queue__adopt(*queue, agent, WT_QUEUE_SLOTS);
 	return status;
 }
 

@@ -8,7 +8,7 @@
 
 #include "capture/files.h"
 
-#define MIN_CAPACITY  4096u
+#define MIN_CAPACITY  32768u /* slack for the collector: some 40 ms at the highest dispatch rates */
 #define TEST_PACKETS  64u
 #define TEST_WAIT_US  2000000u
 #define TEST_STEP_US  50u
@@ -129,7 +129,7 @@ static void make_pool(struct wt_vq *vq)
 static void choose_mode(struct wt_vq *vq)
 {
 	struct wt_device *device = vq->device;
-	bool locked = vq->mode == WT_QUEUE_SLOTS && !wt_hsa.foreign && lock_for_gpu(vq);
+	bool locked;
 	char text[128];
 
 	if (wt_hsa.foreign && vq->mode == WT_QUEUE_SLOTS) {
@@ -137,9 +137,11 @@ static void choose_mode(struct wt_vq *vq)
 		vq->mode = WT_QUEUE_UNTIMED;
 		return;
 	}
+	locked = lock_for_gpu(vq);
+	/* also where we only follow: it gives the first tick for the clock pairs */
 	if (locked && !device->stamps)
 		device->stamps = self_test(vq) ? 1 : 2;
-	if (locked && device->stamps == 1)
+	if (vq->mode == WT_QUEUE_SLOTS && locked && device->stamps == 1)
 		return;
 	make_pool(vq);
 	if (vq->mode == WT_QUEUE_SLOTS) {
