@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#include "collect/build_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "collect/api_name.h"
+
+/* Dense ids are given out in blocks of this many to the threads: gaps only at their ends. */
+#define BLOCK_BITS 8
+
+#define MAX_THREADS (1u << 20)
+
+uint64_t wt_build__dense(struct wt_build *build, struct wt_build_process *process, uint64_t corr)
+{
+	uint64_t key = corr >> BLOCK_BITS;
+
+	if (!corr)
+		return 0;
+	if (key != process->block_key || !process->block_base) {
+		uint64_t base = wt_map__get(&process->blocks, key, 0);
+
+		if (!base) {
+			base = build->next_block;
+			if (wt_map__put(&process->blocks, key, base))
+				return 0;
+			build->next_block += 1u << BLOCK_BITS;
+		}
+		process->block_key = key;
+		process->block_base = base;
+	}
+	return process->block_base + (corr & ((1u << BLOCK_BITS) - 1));
+}
+
+uint64_t wt_build__cpu_ns(struct wt_build *build, const struct wt_build_process *process,
+	uint64_t tsc)
+{
+	uint64_t ns;
+
+	if (!process->tsc)
+		return tsc;
+	return wt_clock_line__convert(&build->cpu, tsc, &ns) ? ns : WT_ABSENT;
+}
+
+uint32_t wt_build__stream_id(const struct wt_build_process *process, uint32_t number)
+{
+	return number ? (uint32_t)wt_map__get(&process->stream_of, number, 0) : 0;
+}
+
+static struct wt_build_thread *thread_of(struct wt_build *build, struct wt_build_process *process,
+	uint32_t index)
+{
+	uint64_t *at = wt_map__find(&process->thread_of, index);
+	struct wt_build_thread thread = {0};
+
+	if (at)
+		return &process->threads.data[*at];
+	if (process->threads.cnt >= MAX_THREADS)
+		return NULL;
+	thread.id = ++build->next_thread;
+	if (wt_map__put(&process->thread_of, index, process->threads.cnt) ||
+		wt_vec__push(&process->threads, thread))
+		return NULL;
+	return wt_vec__last(&process->threads);
+}
+
+static int add_thread(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_rec *rec)
+{
+	const struct wt_rec_thread *t = (const void *)rec;
+	struct wt_build_thread *thread = thread_of(build, process, rec->id);
+	char name[sizeof(t->name) + 1] = "";
+
+	if (!thread)
+		return -ENOMEM;
+	if (thread->written)
+		return 0;
+	thread->written = true;
+	memcpy(name, t->name, sizeof(t->name));
+	return wt_store__add_thread(build->store, &(struct wt_store_thread){
+		.id = thread->id,
+		.process_id = process->id,
+		.tid = t->tid,
+		.name = name,
+	});
+}
+
+/* Threads whose own record did not arrive: their calls still belong to one thread. */
+int wt_build__write_threads(struct wt_build *build, struct wt_build_process *process)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < process->threads.cnt && !rc; i++) {
+		struct wt_build_thread *thread = &process->threads.data[i];
+
+		if (thread->written)
+			continue;
+		thread->written = true;
+		rc = wt_store__add_thread(build->store, &(struct wt_store_thread){
+			.id = thread->id,
+			.process_id = process->id,
+			.tid = 0,
+			.name = "",
+		});
+	}
+	return rc;
+}
+
+static void add_detail(struct wt_build_process *process, const struct wt_rec *rec,
+	struct wt_store_api *row)
+{
+	const struct wt_rec_launch *launch = (const void *)rec;
+	const struct wt_rec_copy *copy = (const void *)rec;
+	const struct wt_rec_object *object = (const void *)rec;
+
+	switch (rec->type) {
+	case WT_REC_CALL_LAUNCH:
+		row->detail = WT_API_LAUNCH;
+		row->launch.function = launch->function;
+		memcpy(row->launch.grid, launch->grid, sizeof(row->launch.grid));
+		memcpy(row->launch.block, launch->block, sizeof(row->launch.block));
+		row->launch.shared_bytes = launch->shared_bytes;
+		break;
+	case WT_REC_CALL_COPY:
+		row->detail = WT_API_COPY;
+		row->copy.dst = copy->dst;
+		row->copy.src = copy->src;
+		row->copy.bytes = copy->bytes;
+		row->copy.kind = copy->kind;
+		wt_build__copy_called(process, copy);
+		break;
+	case WT_REC_CALL_OBJECT:
+		row->detail = WT_API_OBJECT;
+		row->object.object = object->object;
+		row->object.value = object->value;
+		break;
+	}
+}
+
+static int add_call(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_rec *rec)
+{
+	const struct wt_rec_call *call = (const void *)rec;
+	uint32_t index = (uint32_t)(call->corr >> WT_CORR_COUNT_BITS);
+	struct wt_build_thread *thread = thread_of(build, process, index);
+	struct wt_store_api row;
+
+	if (!thread)
+		return -ENOMEM;
+	row = (struct wt_store_api){
+		.id = wt_build__dense(build, process, call->corr),
+		.process_id = process->id,
+		.thread_id = thread->id,
+		.name = wt_api__name(rec->id),
+		.domain = "hip",
+		.start_ns = wt_build__cpu_ns(build, process, call->start_tsc),
+		.end_ns = wt_build__cpu_ns(build, process, call->end_tsc),
+		.ret = call->ret,
+		.stream_id = wt_build__stream_id(process, call->stream),
+	};
+	if (!row.id)
+		return call->corr ? -ENOMEM : -EINVAL;
+	if (row.start_ns == WT_ABSENT || row.end_ns == WT_ABSENT)
+		return -EINVAL;
+	add_detail(process, rec, &row);
+	if (row.end_ns > build->stats.end_ns)
+		build->stats.end_ns = row.end_ns;
+	build->stats.call_cnt++;
+	return wt_store__add_api(build->store, &row);
+}
+
+static const uint16_t sizes[] = {
+	[WT_REC_THREAD] = sizeof(struct wt_rec_thread),
+	[WT_REC_CALL] = sizeof(struct wt_rec_call),
+	[WT_REC_CALL_LAUNCH] = sizeof(struct wt_rec_launch),
+	[WT_REC_CALL_COPY] = sizeof(struct wt_rec_copy),
+	[WT_REC_CALL_OBJECT] = sizeof(struct wt_rec_object),
+};
+
+int wt_build__thread_record(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_rec *rec, uint32_t bytes)
+{
+	int rc = -EINVAL;
+
+	if (rec->type && rec->type < sizeof(sizes) / sizeof(*sizes) && bytes >= sizes[rec->type])
+		rc = rec->type == WT_REC_THREAD ? add_thread(build, process, rec)
+						: add_call(build, process, rec);
+	if (rc != -EINVAL)
+		return rc;
+	process->unknown_records++;
+	return 0;
+}
+
+/* A call that had not returned. Where its correlation is not known it gets an id of its own. */
+int wt_build__open_call(struct wt_build *build, struct wt_build_process *process, uint32_t ring,
+	const struct wt_frame_call_open *open)
+{
+	struct wt_build_thread *thread;
+	struct wt_store_api row;
+
+	if (!open->thread_index || wt_map__find(&process->open_calls, ring))
+		return 0;
+	thread = thread_of(build, process, open->thread_index);
+	if (!thread || wt_map__put(&process->open_calls, ring, 1))
+		return -ENOMEM;
+	row = (struct wt_store_api){
+		.id = open->corr >> WT_CORR_COUNT_BITS == open->thread_index
+			      ? wt_build__dense(build, process, open->corr)
+			      : build->next_block++,
+		.process_id = process->id,
+		.thread_id = thread->id,
+		.name = wt_api__name(open->api),
+		.domain = "hip",
+		.start_ns = wt_build__cpu_ns(build, process, open->start_tsc),
+		.end_ns = WT_ABSENT,
+	};
+	if (row.start_ns == WT_ABSENT || !row.id)
+		return 0;
+	build->stats.call_cnt++;
+	return wt_store__add_api(build->store, &row);
+}

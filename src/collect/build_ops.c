@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "collect/build_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Operations held back for a clock pair to come, over all devices: about
+ * 100 MB. Pairs come four times a second, so this is 4 M operations a second.
+ */
+#define HELD_MAX (1u << 20)
+
+int wt_build__write_op(struct wt_build *build, const struct wt_store_op *op)
+{
+	struct wt_build_stats *stats = &build->stats;
+
+	if (op->kind == WT_OP_KERNEL)
+		stats->op_cnt++;
+	else
+		stats->copy_cnt++;
+	stats->untimed_cnt += op->start_ns == WT_ABSENT && !op->in_flight;
+	stats->in_flight_cnt += op->in_flight;
+	stats->attributed_cnt += op->api_id != 0;
+	if (op->end_ns != WT_ABSENT && op->end_ns > stats->end_ns)
+		stats->end_ns = op->end_ns;
+	return wt_store__add_op(build->store, op);
+}
+
+static void set_times(struct wt_build_process *process, struct wt_build_device *device,
+	const struct wt_op_raw *raw, struct wt_store_op *op)
+{
+	union wt_slot_word word = {.raw = atomic_load_explicit(&raw->slot.word,
+		memory_order_relaxed)};
+
+	op->start_ns = op->end_ns = WT_ABSENT;
+	op->in_flight = raw->state == WT_OP_IN_FLIGHT;
+	if (op->in_flight)
+		return;
+	if (raw->state == WT_OP_DONE && raw->end_ticks) {
+		if (device && raw->end_ticks >= raw->start_ticks &&
+			wt_clock_line__convert(&device->clock, raw->start_ticks, &op->start_ns) &&
+			wt_clock_line__convert(&device->clock, raw->end_ticks, &op->end_ns) &&
+			op->end_ns >= op->start_ns)
+			return;
+		op->start_ns = op->end_ns = WT_ABSENT;
+		op->untimed = raw->end_ticks < raw->start_ticks ? WT_LOST_TIME_NOT_STAMPED
+								: WT_LOST_TIME_NO_CLOCK;
+	} else {
+		op->untimed = word.untimed < WT_LOST_CNT ? word.untimed : WT_LOST_NONE;
+	}
+	process->untimed[op->untimed]++;
+}
+
+static int store_op(struct wt_build *build, struct wt_build_process *process,
+	struct wt_build_device *device, const struct wt_build_queue *queue,
+	const struct wt_op_raw *raw)
+{
+	const struct wt_slot *slot = &raw->slot;
+	union wt_slot_word word = {.raw = atomic_load_explicit(&slot->word,
+		memory_order_relaxed)};
+	const struct wt_build_symbol *symbol =
+		wt_build__symbol(process, slot->kernel_object, slot->code_generation);
+	struct wt_store_op op = {
+		.kind = WT_OP_KERNEL,
+		.process_id = process->id,
+		.device_id = device ? device->id : 0,
+		.queue_id = queue->id,
+		.stream_id = wt_build__stream_id(process, slot->stream),
+		.packet = raw->index,
+		.overlaps = word.flags & WT_SLOT_NO_BARRIER,
+		.symbol_id = symbol ? symbol->id : 0,
+		.kernel_object = slot->kernel_object,
+		.grid = {slot->grid[0], slot->grid[1], slot->grid[2]},
+		.block = {slot->block[0], slot->block[1], slot->block[2]},
+		.group_bytes = slot->group_bytes,
+		.private_bytes = slot->private_dwords == WT_SLOT_PRIVATE_UNKNOWN
+					 ? UINT32_MAX
+					 : (uint32_t)slot->private_dwords * 4,
+		.copy_kind = WT_COPY_UNKNOWN,
+		.bytes = WT_ABSENT,
+		.dst = WT_ABSENT,
+		.src = WT_ABSENT,
+		.in_graph = word.flags & WT_SLOT_GRAPH,
+		.node = slot->node,
+	};
+	int rc;
+
+	if (slot->corr) {
+		op.api_id = wt_build__dense(build, process, slot->corr);
+		if (!op.api_id)
+			return -ENOMEM;
+		rc = wt_build__blits_before(build, process, queue->id, raw->index, slot->corr);
+		if (rc)
+			return rc;
+	}
+	set_times(process, device, raw, &op);
+	if (!symbol || symbol->blit == WT_BLIT_NONE)
+		return wt_build__write_op(build, &op);
+	op.kind = symbol->blit == WT_BLIT_FILL ? WT_OP_FILL : WT_OP_COPY;
+	if (op.kind == WT_OP_FILL)
+		op.copy_kind = WT_COPY_FILL;
+	return wt_build__blit(build, process, &op, slot->corr);
+}
+
+int wt_build__ops(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_frame_ops *head, const struct wt_op_raw *ops, size_t cnt)
+{
+	struct wt_build_queue *queue = wt_build__queue(build, process, head->queue, head->device);
+	struct wt_build_device *device = wt_build__device(build, process, head->device);
+	struct wt_op_raw raw;
+	int rc = 0;
+
+	if (!queue || !device)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt && !rc; i++) {
+		memcpy(&raw, &ops[i], sizeof(raw));
+		if (raw.state == WT_OP_DONE &&
+			!wt_clock_line__covers(&device->clock, raw.end_ticks) &&
+			build->held_cnt < HELD_MAX) {
+			if (wt_vec__push(&device->held, (struct wt_build_held){
+					.raw = raw, .queue = (uint32_t)(queue - process->queues.data)}))
+				return -ENOMEM;
+			if (++build->held_cnt > build->stats.held_max)
+				build->stats.held_max = build->held_cnt;
+			continue;
+		}
+		rc = store_op(build, process, device, queue, &raw);
+	}
+	return rc;
+}
+
+int wt_build__release_held(struct wt_build *build, struct wt_build_process *process, bool all)
+{
+	for (size_t d = 0; d < process->devices.cnt; d++) {
+		struct wt_build_device *device = &process->devices.data[d];
+		size_t kept = 0, i;
+		int rc = 0;
+
+		if (!device->held.cnt)
+			continue;
+		/* the oldest decides cheaply: nothing new since the last look */
+		if (!all && !wt_clock_line__covers(&device->clock,
+				    device->held.data[0].raw.end_ticks))
+			continue;
+		for (i = 0; i < device->held.cnt && !rc; i++) {
+			struct wt_build_held *held = &device->held.data[i];
+
+			if (!all && !wt_clock_line__covers(&device->clock, held->raw.end_ticks)) {
+				device->held.data[kept++] = *held;
+				continue;
+			}
+			rc = store_op(build, process, device,
+				&process->queues.data[held->queue], &held->raw);
+			build->held_cnt--;
+		}
+		if (rc)
+			return rc;
+		device->held.cnt = kept;
+	}
+	return 0;
+}
+
+int wt_build__sdma(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_rec_sdma *rec)
+{
+	struct wt_build_device *device = wt_build__device(build, process, rec->rec.id);
+	bool timed = rec->start_ns && rec->end_ns >= rec->start_ns;
+	struct wt_store_op op = {
+		.kind = WT_OP_COPY,
+		.process_id = process->id,
+		.device_id = device ? device->id : 0,
+		.stream_id = wt_build__stream_id(process, rec->stream),
+		.packet = WT_ABSENT,
+		.start_ns = timed ? rec->start_ns : WT_ABSENT,
+		.end_ns = timed ? rec->end_ns : WT_ABSENT,
+		.untimed = timed ? WT_LOST_NONE : WT_LOST_TIME_NOT_STAMPED,
+		.private_bytes = UINT32_MAX,
+		.copy_kind = rec->kind,
+		.bytes = rec->bytes,
+		.dst = rec->dst,
+		.src = rec->src,
+	};
+
+	if (!device)
+		return -ENOMEM;
+	if (rec->corr) {
+		op.api_id = wt_build__dense(build, process, rec->corr);
+		if (!op.api_id)
+			return -ENOMEM;
+	}
+	if (!timed)
+		process->untimed[op.untimed]++;
+	return wt_build__write_op(build, &op);
+}

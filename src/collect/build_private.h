@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+/* What the builder's files share. */
+#ifndef WT_COLLECT_BUILD_PRIVATE_H
+#define WT_COLLECT_BUILD_PRIVATE_H
+
+#include "attribute/blit.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "collect/build.h"
+#include "collect/clock_line.h"
+#include "collect/segment.h"
+#include "core/record.h"
+#include "core/session.h"
+#include "core/slot.h"
+
+/* An operation that waits: for a clock pair, or for the call that asked for it. */
+struct wt_build_held {
+	struct wt_op_raw raw;
+	uint32_t queue;		/* index in queues */
+};
+
+struct wt_build_device {
+	uint32_t id, number;
+	struct wt_clock_line clock;
+	WT_VEC(struct wt_build_held) held;
+};
+
+struct wt_build_queue {
+	uint32_t id, number, device;	/* device: number in the process */
+	bool defined;			/* WT_REC_QUEUE was seen; else made from an operation */
+	bool written;
+	struct wt_rec_queue rec;
+	uint64_t ended_ns;
+};
+
+struct wt_build_stream {
+	uint32_t id, number;
+};
+
+/* One life of a kernel object's address. */
+struct wt_build_symbol {
+	uint32_t id;
+	uint32_t born, dead;
+	uint64_t executable;
+	uint32_t older;		/* index + 1 of the symbol that had this address before */
+	enum wt_blit blit;
+};
+
+struct wt_build_thread {
+	uint32_t id;
+	bool written;
+};
+
+/* A blit kernel whose copy call is not known yet (see build_copies.c). */
+struct wt_build_blit {
+	struct wt_store_op op;
+	uint64_t corr;
+	uint64_t packet;
+	bool crowded;		/* the call made several operations: no bytes */
+};
+
+struct wt_build_copy {
+	uint64_t corr, dst, src, bytes;
+	uint32_t kind;
+};
+
+#define WT_BUILD_COPIES 65536u	/* copy calls remembered, a power of two */
+
+struct wt_build_process {
+	uint32_t number, id;
+	bool started, ended;
+	struct wt_frame_process start;
+	struct wt_frame_process_end end;
+	bool tsc;
+	WT_VEC(struct wt_build_device) devices;
+	WT_VEC(struct wt_build_queue) queues;
+	WT_VEC(struct wt_build_symbol) symbols;
+	WT_VEC(struct wt_build_thread) threads;
+	struct wt_map device_of, queue_of, stream_of, thread_of; /* number → index or id */
+	struct wt_map symbol_of;	/* kernel object → index of the newest symbol */
+	struct wt_map next_position;	/* ring → position behind what was taken in */
+	struct wt_map open_calls;	/* ring → 1: its call in progress was taken in */
+	struct wt_map blocks;		/* correlation >> bits → first dense id */
+	uint64_t block_key, block_base;	/* the last one used */
+	struct wt_build_copy *copies;	/* by correlation, the newest of each place */
+	WT_VEC(struct wt_build_blit) blits;
+	uint64_t untimed[WT_LOST_CNT];
+	uint64_t unknown_records;
+};
+
+struct wt_build {
+	struct wt_segment_reader heads;	/* definitions and clocks */
+	struct wt_segment_reader events;
+	struct wt_build_options options;
+	char *segment, *output;
+	struct wt_store *store;
+	struct wt_clock_line cpu;
+	WT_VEC(struct wt_build_process *) processes;
+	struct wt_map process_of;	/* number → index */
+	WT_VEC(char *) metas;		/* seen before the store was open: key NUL value */
+	uint32_t next_thread, next_device, next_queue, next_stream, next_symbol;
+	uint64_t next_block;		/* first id of the next block */
+	uint64_t session_id;
+	uint64_t held_cnt;
+	uint64_t end_ns;		/* of the trace, when its end frame was seen */
+	bool complete;
+	struct wt_build_stats stats;
+};
+
+/* NULL: out of memory, or a number that makes no sense. */
+struct wt_build_process *wt_build__process(struct wt_build *build, uint32_t number);
+
+/* build_definitions.c */
+int wt_build__definition(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_rec *rec, uint32_t bytes);
+struct wt_build_device *wt_build__device(struct wt_build *build, struct wt_build_process *process,
+	uint32_t number);
+struct wt_build_queue *wt_build__queue(struct wt_build *build, struct wt_build_process *process,
+	uint32_t number, uint32_t device);
+const struct wt_build_symbol *wt_build__symbol(const struct wt_build_process *process,
+	uint64_t kernel_object, uint32_t generation);
+int wt_build__write_queues(struct wt_build *build, struct wt_build_process *process);
+
+/* build_ops.c */
+int wt_build__ops(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_frame_ops *head, const struct wt_op_raw *ops, size_t cnt);
+int wt_build__sdma(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_rec_sdma *rec);
+/* What is held and has its clock pair by now; `all`: whatever is held. */
+int wt_build__release_held(struct wt_build *build, struct wt_build_process *process, bool all);
+int wt_build__write_op(struct wt_build *build, const struct wt_store_op *op);
+
+/* build_copies.c: which call asked for what a blit kernel did */
+void wt_build__copy_called(struct wt_build_process *process, const struct wt_rec_copy *rec);
+int wt_build__blit(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_store_op *op, uint64_t corr);
+/* An operation of the thread of `corr` on that queue was seen: its earlier calls are over. */
+int wt_build__blits_before(struct wt_build *build, struct wt_build_process *process,
+	uint32_t queue_id, uint64_t packet, uint64_t corr);
+int wt_build__flush_blits(struct wt_build *build, struct wt_build_process *process);
+
+/* build_calls.c */
+int wt_build__thread_record(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_rec *rec, uint32_t bytes);
+int wt_build__open_call(struct wt_build *build, struct wt_build_process *process, uint32_t ring,
+	const struct wt_frame_call_open *open);
+int wt_build__write_threads(struct wt_build *build, struct wt_build_process *process);
+/* The trace's id of a correlation; 0 for 0, or out of memory. */
+uint64_t wt_build__dense(struct wt_build *build, struct wt_build_process *process, uint64_t corr);
+/* CLOCK_BOOTTIME of a *_tsc value; WT_ABSENT where it cannot be told. */
+uint64_t wt_build__cpu_ns(struct wt_build *build, const struct wt_build_process *process,
+	uint64_t tsc);
+uint32_t wt_build__stream_id(const struct wt_build_process *process, uint32_t number);
+
+#endif
