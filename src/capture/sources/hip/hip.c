@@ -69,6 +69,7 @@ void wt_call__begin(struct wt_call *call, uint32_t stream)
 	/* what the thread is in, should it never come back */
 	if (call->corr) {
 		atomic_store_explicit(&shared->call_api, call->api, memory_order_relaxed);
+		atomic_store_explicit(&shared->call_corr, call->corr, memory_order_relaxed);
 		atomic_store_explicit(&shared->call_start_tsc, call->start, memory_order_release);
 	}
 }

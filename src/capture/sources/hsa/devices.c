@@ -89,11 +89,18 @@ static bool convert(const struct wt_device *device, uint64_t ticks, uint64_t *ns
 
 void wt_device__seed(struct wt_device *device, uint64_t ticks)
 {
+	struct wt_rec_gpu_clock rec = {
+		.rec = {.type = WT_REC_GPU_CLOCK, .id = device->number},
+		.ticks = ticks,
+		.taken_ns = wt_clock__boottime_ns(),
+	};
 	uint64_t ns, later;
 
 	if (!convert(device, ticks, &ns) || !convert(device, ticks + SPAN_TICKS, &later) ||
 		later <= ns)
 		return;
+	rec.ns = ns;
+	wt_define(&rec.rec, sizeof(rec), NULL, 0);
 	device->ticks_per_ns = (double)SPAN_TICKS / (double)(later - ns);
 	device->seed_ns = ns;
 	device->seed_ticks = ticks;

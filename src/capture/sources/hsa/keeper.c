@@ -19,6 +19,7 @@
 
 #define STACK_BYTES (256u << 10)
 #define CLOCK_NS    250000000ull
+#define CLOCK_FIRST 1000000ull /* then twice as long each time: a short life has pairs, too */
 #define IDLE_NS	    20000000ull
 #define BUSY_NS	    1000000ull
 
@@ -51,7 +52,7 @@ static void check_collector(void)
 
 static void *keep(void *arg)
 {
-	uint64_t next_clock = 0;
+	uint64_t next_clock = 0, clock_step = CLOCK_FIRST;
 
 	wt_tls.nest++; /* nothing that this thread does is the application's */
 	prctl(PR_SET_NAME, "wavetap");
@@ -65,11 +66,12 @@ static void *keep(void *arg)
 			if (now >= next_clock) {
 				wt_devices__sample_all();
 				check_collector();
-				next_clock = now + CLOCK_NS;
+				next_clock = now + clock_step;
+				clock_step = clock_step * 2 < CLOCK_NS ? clock_step * 2 : CLOCK_NS;
 			}
 		}
 		wt_vq__rescue();
-		sleep_ns(wt_pending__count() ? BUSY_NS : IDLE_NS);
+		sleep_ns(wt_pending__count() || clock_step < IDLE_NS ? BUSY_NS : IDLE_NS);
 	}
 	return NULL;
 }
