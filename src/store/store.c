@@ -343,3 +343,8 @@ int wt_store__close(struct wt_store *store, struct wt_err **err)
 	free_store(store);
 	return code;
 }
+
+void wt_store__abort(struct wt_store *store)
+{
+	free_store(store);
+}

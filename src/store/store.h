@@ -197,4 +197,7 @@ int wt_store__add_meta(struct wt_store *store, const char *key, const char *valu
  */
 int wt_store__close(struct wt_store *store, struct wt_err **err);
 
+/* Gives up: nothing is put in its place, what was written so far is removed. NULL is allowed. */
+void wt_store__abort(struct wt_store *store);
+
 #endif
