@@ -344,7 +344,7 @@ def correlation_problems(trace):
             "SELECT o.id, w.grid_x, s.grid_x, w.block_x, s.block_x FROM wt_op o"
             " JOIN wt_api a ON a.id = o.api_id JOIN wt_launch w ON w.id = a.launch_id"
             " JOIN wt_shape s ON s.id = o.shape_id"
-            " WHERE s.kind = 1 AND o.node IS NULL AND s.follows = 0 AND w.grid_x > 0"
+            " WHERE s.kind = 1 AND o.node IS NULL AND w.grid_x > 0"
             " AND (w.grid_x <> s.grid_x OR w.grid_y <> s.grid_y OR w.grid_z <> s.grid_z"
             " OR w.block_x <> s.block_x OR w.block_y <> s.block_y OR w.block_z <> s.block_z)"):
         problems.append(f"operation {row[0]}: call and operation differ in dimensions: {row[1:]}")

@@ -20,7 +20,7 @@ CREATE TABLE wt_symbol(id INTEGER PRIMARY KEY, name_id INTEGER);
 CREATE TABLE wt_lane(id INTEGER PRIMARY KEY, process_id INTEGER, device_id INTEGER,
   queue_id INTEGER, stream_id INTEGER);
 CREATE TABLE wt_shape(id INTEGER PRIMARY KEY, kind INTEGER, symbol_id INTEGER, grid_x, grid_y,
-  grid_z, block_x, block_y, block_z, group_bytes, private_bytes, overlaps, follows DEFAULT 0);
+  grid_z, block_x, block_y, block_z, group_bytes, private_bytes, overlaps);
 CREATE TABLE wt_copy(id INTEGER PRIMARY KEY, bytes INTEGER, dst INTEGER, src INTEGER);
 CREATE TABLE wt_state(id INTEGER PRIMARY KEY, in_flight INTEGER, untimed TEXT);
 CREATE TABLE wt_op(id INTEGER PRIMARY KEY, start INTEGER, duration INTEGER, shape_id INTEGER,
@@ -33,7 +33,7 @@ INSERT INTO wt_queue VALUES(1, 7);
 INSERT INTO wt_string VALUES(1, 'scale.kd');
 INSERT INTO wt_symbol VALUES(1, 1);
 INSERT INTO wt_lane VALUES(1, 1, 1, 1, NULL), (2, 1, 1, NULL, NULL);
-INSERT INTO wt_shape VALUES(1, 1, 1, 256, 1, 1, 64, 1, 1, 512, 0, 0, 0);
+INSERT INTO wt_shape VALUES(1, 1, 1, 256, 1, 1, 64, 1, 1, 512, 0, 0);
 INSERT INTO wt_shape(id, kind, overlaps) VALUES(2, 2, 0);
 INSERT INTO wt_state VALUES(1, 1, NULL), (2, 0, 'time.shared-signal');
 """
