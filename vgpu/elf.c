@@ -186,6 +186,12 @@ static const void *at(const struct image *im, uint64_t offset, uint64_t bytes)
 	return offset <= im->room && bytes <= im->room - offset ? im->base + offset : NULL;
 }
 
+/* ROCr keeps the alignment of the file; what is not aligned is not a code object. */
+static const void *aligned_at(const struct image *im, uint64_t offset, uint64_t bytes, uint64_t align)
+{
+	return ((uintptr_t)im->base + offset) % align ? NULL : at(im, offset, bytes);
+}
+
 /* Dynamic entries hold addresses relative to the image. */
 static bool find_tables(const struct image *im, const Elf64_Phdr *dynamic, uint64_t *symbols,
 	uint64_t *strings, uint64_t *string_bytes, uint64_t *cnt)
@@ -195,7 +201,7 @@ static bool find_tables(const struct image *im, const Elf64_Phdr *dynamic, uint6
 
 	*symbols = *strings = *string_bytes = 0;
 	for (uint64_t i = 0; i < entries; i++) {
-		const Elf64_Dyn *d = at(im, dynamic->p_vaddr + i * sizeof *d, sizeof *d);
+		const Elf64_Dyn *d = aligned_at(im, dynamic->p_vaddr + i * sizeof *d, sizeof *d, 8);
 
 		if (!d || d->d_tag == DT_NULL)
 			break;
@@ -214,7 +220,7 @@ static bool find_tables(const struct image *im, const Elf64_Phdr *dynamic, uint6
 			break;
 		}
 	}
-	h = at(im, hash, 8);
+	h = aligned_at(im, hash, 8, 4);
 	if (!hash || !h || !*symbols || !*strings)
 		return false;
 	*cnt = h[1]; /* nchain: the number of symbols */
@@ -229,7 +235,7 @@ static bool find_symbol(const struct image *im, const Elf64_Phdr *dynamic, uint6
 	if (!find_tables(im, dynamic, &symbols, &strings, &string_bytes, &cnt))
 		return false;
 	for (uint64_t i = 0; i < cnt; i++) {
-		const Elf64_Sym *s = at(im, symbols + i * sizeof *s, sizeof *s);
+		const Elf64_Sym *s = aligned_at(im, symbols + i * sizeof *s, sizeof *s, 8);
 		const char *text;
 		size_t len, max;
 
@@ -251,7 +257,7 @@ static bool find_symbol(const struct image *im, const Elf64_Phdr *dynamic, uint6
 static void find_arguments(const struct image *im, const Elf64_Phdr *note, const char *symbol,
 	unsigned *cnt, uint32_t *offsets)
 {
-	const char *p = at(im, note->p_vaddr, note->p_memsz), *end;
+	const char *p = aligned_at(im, note->p_vaddr, note->p_memsz, 4), *end;
 
 	if (!p)
 		return;
@@ -277,14 +283,14 @@ bool vg_elf__kernel(uint64_t base, uint64_t room, uint64_t object, char *name, s
 	unsigned *arg_cnt, uint32_t *arg_offset)
 {
 	struct image im = { (const char *)(uintptr_t)base, room };
-	const Elf64_Ehdr *eh = at(&im, 0, sizeof *eh);
+	const Elf64_Ehdr *eh = aligned_at(&im, 0, sizeof *eh, 8);
 	const Elf64_Phdr *ph;
 	bool found = false;
 
 	*arg_cnt = 0;
 	if (!eh || memcmp(eh->e_ident, ELFMAG, SELFMAG) || eh->e_machine != MACHINE_AMDGPU)
 		return false;
-	ph = at(&im, eh->e_phoff, eh->e_phnum * sizeof *ph);
+	ph = aligned_at(&im, eh->e_phoff, eh->e_phnum * sizeof *ph, 8);
 	if (!ph || object < base)
 		return false;
 	for (int i = 0; i < eh->e_phnum && !found; i++)

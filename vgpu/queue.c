@@ -295,9 +295,9 @@ void vg_queue__hint(void)
 
 void vg_queue__signal_changed(void)
 {
-	struct vg_queue_table *t = vg_proc()->queue;
+	struct vg_queue_table *t = __atomic_load_n(&vg_proc()->queue, __ATOMIC_ACQUIRE);
 
-	if (!atomic_load(&t->blocked_cnt))
+	if (!t || !atomic_load(&t->blocked_cnt))
 		return;
 	for (uint32_t i = 0; i < VG_MAX_QUEUES && i < t->queue_end; i++) {
 		/* Queues are never unmapped, so a stale pointer costs a useless wake-up at worst. */

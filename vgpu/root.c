@@ -31,20 +31,21 @@ static uint64_t pid_namespace(void)
 	return syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) ? 0 : st.st_ino;
 }
 
+static const char *absolute(const char *variable)
+{
+	const char *dir = getenv(variable);
+
+	return dir && dir[0] == '/' && strlen(dir) < 100 ? dir : NULL;
+}
+
 static const char *base_dir(unsigned i)
 {
-	const char *tmp = getenv("TMPDIR");
+	const char *const dirs[] = { absolute("VGPU_DIR"), "/dev/shm", absolute("TMPDIR"), "/tmp",
+		"/var/tmp" };
 
-	switch (i) {
-	case 0:
-		return "/dev/shm";
-	case 1:
-		return tmp && tmp[0] == '/' && strlen(tmp) < 100 ? tmp : "/tmp";
-	case 2:
-		return "/tmp";
-	case 3:
-		return "/var/tmp";
-	}
+	for (unsigned k = 0; k < sizeof dirs / sizeof *dirs; k++)
+		if (dirs[k] && !i--)
+			return dirs[k];
 	return NULL;
 }
 

@@ -173,10 +173,22 @@ VG_EXPORT ssize_t readlinkat(int dirfd, const char *path, char *out, size_t size
 	return syscall(SYS_readlinkat, dirfd, vg_path(path, buf), out, size);
 }
 
+static void finish(void)
+{
+	struct vg_spool_header *h = vg_proc()->spool.header;
+
+	/* The number is for a vfork child, which sees its parent's state. */
+	if (h && h->pid == (uint64_t)getpid()) {
+		vg_queue__account_all();
+		atomic_store(&h->ended, 1);
+	}
+	vg_root__remove();
+}
+
 /* _exit runs no destructor. */
 VG_EXPORT void _exit(int status)
 {
-	vg_root__remove();
+	finish();
 	syscall(SYS_exit_group, status);
 	__builtin_unreachable();
 }
@@ -199,11 +211,5 @@ __attribute__((constructor)) static void vg_begin(void)
 
 __attribute__((destructor)) static void vg_end(void)
 {
-	struct vg_spool_header *h = vg_proc()->spool.header;
-
-	if (h && h->pid == (uint64_t)getpid()) {
-		vg_queue__account_all();
-		atomic_store(&h->ended, 1);
-	}
-	vg_root__remove();
+	finish();
 }

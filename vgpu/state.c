@@ -139,6 +139,8 @@ uint64_t vg_start_time(pid_t pid)
 	text[n] = 0;
 	/* The name in field 2 may contain anything; field 3 follows the last parenthesis. */
 	p = strrchr(text, ')');
+	if (p && p[1] && (p[2] == 'Z' || p[2] == 'X'))
+		return 0; /* only its corpse, which nobody has collected yet */
 	for (int field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');
 	if (!p)
