@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+/*
+ * An HSA runtime of a few functions and a GPU of one thread a queue, for tests
+ * of the HSA source. The GPU's addresses of locked memory differ from the
+ * CPU's. It executes what lies below the real write index and a rung doorbell,
+ * in order, each packet taking no time, and checks nothing but counts.
+ */
+#ifndef FAKE_HSA_H
+#define FAKE_HSA_H
+
+#include "capture/sources/hsa/abi.h"
+#include "core/slot.h"
+
+#define FAKE_GPU_BIAS 0x100000000000ull
+
+/* Fresh tables; passed to OnLoad, then used as the application would. */
+struct hsa_api_table *fake_hsa__table(void);
+
+struct fake_stats {
+	_Atomic uint64_t executed;	/* packets */
+	_Atomic uint64_t dispatches;
+	_Atomic uint64_t unsigned_dispatches; /* without a completion signal */
+	_Atomic uint64_t invalid;	/* below the doorbell, yet not valid */
+};
+extern struct fake_stats fake_stats;
+
+/* While held, the GPU executes nothing. */
+void fake_hsa__hold(bool hold);
+
+extern const hsa_agent fake_gpu;
+
+#define FAKE_CORE(table_, name, type) ((type *)(table_)->core->fn[HSA_CORE_##name])
+#define FAKE_AMD(table_, name, type)  ((type *)(table_)->amd_ext->fn[HSA_AMD_##name])
+
+#endif

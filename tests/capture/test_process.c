@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+/* Joining, forking, threads that come and go, and what children are given. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/sources/hip/hip.h"
+#include "fake_session.h"
+
+static struct wt_session_shared *session;
+
+static void call_once(void)
+{
+	struct wt_call call;
+	struct wt_rec_call *rec;
+
+	if (!wt_call__enter(&call, WT_HIP_hipDeviceSynchronize))
+		return;
+	wt_call__begin(&call, 0);
+	rec = wt_call__end(&call, 0, WT_REC_CALL, sizeof(*rec));
+	if (rec)
+		wt_call__commit(&call, sizeof(*rec));
+}
+
+static struct wt_process_shared *map_process(uint32_t number)
+{
+	size_t bytes;
+
+	return fake_session__map(WT_FILE_PROCESS, number, 0, &bytes);
+}
+
+static void test_join_and_record(void **state)
+{
+	struct wt_process_shared *p;
+	struct wt_ring_shared *ring;
+	size_t bytes;
+
+	(void)state;
+	call_once();
+	p = map_process(0);
+	assert_non_null(p);
+	assert_int_equal(p->magic, WT_PROCESS_MAGIC);
+	assert_int_equal(p->pid, getpid());
+	assert_true(p->start_ticks > 0);
+	assert_non_null(strstr(p->image, "test_capture_process"));
+	ring = fake_session__map(WT_FILE_RING, 0, 0, &bytes);
+	assert_non_null(ring);
+	/* the thread's introduction and one call */
+	assert_int_equal(atomic_load(&ring->head),
+		sizeof(struct wt_rec_thread) + sizeof(struct wt_rec_call));
+}
+
+static void test_errno_is_kept(void **state)
+{
+	(void)state;
+	errno = 77;
+	call_once();
+	assert_int_equal(errno, 77);
+}
+
+/* A child joins anew, as a process of its own, and leaves the parent's ring alone. */
+static void test_fork(void **state)
+{
+	struct wt_ring_shared *ring;
+	uint64_t head;
+	size_t bytes;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	ring = fake_session__map(WT_FILE_RING, 0, 0, &bytes);
+	head = atomic_load(&ring->head);
+	pid = fork();
+	if (!pid) {
+		call_once();
+		_exit(wt_process.forked && wt_process.shared->number == 1 ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	assert_int_equal(atomic_load(&ring->head), head);
+	assert_int_equal(map_process(1)->pid, pid);
+	assert_int_equal(map_process(1)->forked, 1);
+	assert_non_null(fake_session__map(WT_FILE_RING, 1, 0, &bytes));
+}
+
+static void *thread_main(void *arg)
+{
+	(void)arg;
+	call_once();
+	return NULL;
+}
+
+/* Short-lived threads share a ring one after the other; each has an index of its own. */
+static void test_threads_reuse_rings(void **state)
+{
+	uint32_t rings, threads;
+
+	(void)state;
+	rings = atomic_load(&wt_process.shared->ring_cnt);
+	threads = atomic_load(&wt_process.shared->thread_cnt);
+	for (int i = 0; i < 100; i++) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, thread_main, NULL);
+		pthread_join(thread, NULL);
+	}
+	assert_int_equal(atomic_load(&wt_process.shared->ring_cnt), rings + 1);
+	assert_int_equal(atomic_load(&wt_process.shared->thread_cnt), threads + 100);
+}
+
+/* Runs `env` in a child with `envp`; returns what it printed. */
+static void child_environment(char *const envp[], char *text, size_t bytes)
+{
+	char *const argv[] = {(char *)"env", NULL};
+	posix_spawn_file_actions_t actions;
+	size_t got = 0;
+	ssize_t n;
+	int fds[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fds[1], 1);
+	assert_int_equal(posix_spawn(&pid, "/usr/bin/env", &actions, NULL, argv, envp), 0);
+	posix_spawn_file_actions_destroy(&actions);
+	close(fds[1]);
+	while ((n = read(fds[0], text + got, bytes - 1 - got)) > 0)
+		got += (size_t)n;
+	text[got] = 0;
+	close(fds[0]);
+	waitpid(pid, NULL, 0);
+}
+
+static void test_children_keep_the_session(void **state)
+{
+	char *const cleared[] = {(char *)"A=1", NULL};
+	char *const kept[] = {(char *)"LD_PRELOAD=libnothere.so:./libwavetap.so",
+		(char *)"HSA_TOOLS_LIB=other.so", (char *)"WAVETAP_SESSION=/stale", NULL};
+	char text[8192], line[256];
+
+	(void)state;
+	snprintf(line, sizeof(line), "WAVETAP_SESSION=%s\n", fake_session__dir());
+	child_environment(cleared, text, sizeof(text));
+	assert_non_null(strstr(text, "A=1\n"));
+	assert_non_null(strstr(text, line));
+	child_environment(kept, text, sizeof(text));
+	assert_non_null(strstr(text, line));
+	assert_null(strstr(text, "/stale"));
+	assert_non_null(strstr(text, "libnothere.so:"));
+	assert_non_null(strstr(text, "other.so"));
+	session->settings.follow = 0;
+	wt_process.settings.follow = 0;
+	child_environment(cleared, text, sizeof(text));
+	assert_string_equal(text, "A=1\n");
+	wt_process.settings.follow = 1;
+}
+
+/* The collector goes: nothing more is recorded, nothing breaks. */
+static void test_stop(void **state)
+{
+	struct wt_ring_shared *ring;
+	uint64_t head;
+	size_t bytes;
+
+	(void)state;
+	ring = fake_session__map(WT_FILE_RING, 0, 0, &bytes);
+	head = atomic_load(&ring->head);
+	wt_process__stop();
+	call_once();
+	assert_int_equal(atomic_load(&ring->head), head);
+	assert_true(atomic_load(&wt_process.shared->interrupted_ns) > 0);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	session = fake_session__start();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	fake_session__stop();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_join_and_record),
+		cmocka_unit_test(test_errno_is_kept),
+		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_threads_reuse_rings),
+		cmocka_unit_test(test_children_keep_the_session),
+		cmocka_unit_test(test_stop),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
