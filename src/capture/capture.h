@@ -135,7 +135,7 @@ struct wt_tls {
 	uint32_t device;	/* current HIP device */
 	uint32_t generation;	/* of `thread` */
 	uint16_t nest;		/* > 0: in wavetap, or in a wrapped call */
-	uint16_t reserved;
+	uint16_t in_graph;	/* the call in progress replays a graph */
 	uint64_t stream_handle;	/* one-entry cache: handle … */
 	uint32_t stream_number;	/* … number … */
 	uint32_t stream_epoch;	/* … valid while no stream was destroyed */

@@ -30,6 +30,9 @@ extern const struct wt_source wt_source_hsa, wt_source_hip;
 /* All of them, in the order in which they are tried; ends with NULL. */
 extern const struct wt_source *const wt_sources[];
 
+/* Puts each source's word on itself into the trace. Not for the record path. */
+void wt_sources__report(void);
+
 /* Arranges that flush and stop run before the runtimes' own exit handlers. Once a process. */
 void wt_sources__arm_exit(void);
 

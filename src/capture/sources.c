@@ -8,6 +8,19 @@
 
 const struct wt_source *const wt_sources[] = {&wt_source_hsa, &wt_source_hip, NULL};
 
+void wt_sources__report(void)
+{
+	static const uint32_t levels[] = {
+		[WT_PROBE_ABSENT] = 0, [WT_PROBE_USABLE] = 0, [WT_PROBE_BROKEN] = 2};
+	char why[160];
+
+	for (size_t i = 0; wt_sources[i]; i++) {
+		enum wt_probe probe = wt_sources[i]->probe(why, sizeof(why));
+
+		wt_define__status(wt_sources[i]->name, levels[probe], why);
+	}
+}
+
 /*
  * Exit handlers run in reverse order of registration: registered while a
  * runtime is already up, ours runs before its destructors.

@@ -31,6 +31,7 @@ static void call_once(void)
 	rec = wt_call__end(&call, 0, WT_REC_CALL, sizeof(*rec));
 	if (rec)
 		wt_call__commit(&call, sizeof(*rec));
+	wt_call__leave(&call);
 }
 
 static struct wt_process_shared *map_process(uint32_t number)

@@ -61,7 +61,10 @@ void wt_call__begin(struct wt_call *call, uint32_t stream)
 	struct wt_ring_shared *shared = tls->thread->ring.shared;
 
 	tls->nest = 1;
+	/* a signal handler that calls HIP from here on is passed by */
+	atomic_signal_fence(memory_order_seq_cst);
 	tls->stream = stream;
+	tls->in_graph = call->api == WT_HIP_hipGraphLaunch;
 	call->stream = stream;
 	call->corr = records_calls() ? WT_CORR((uint64_t)tls->thread->index, ++tls->call_cnt) : 0;
 	tls->corr = call->corr;
@@ -76,6 +79,8 @@ void wt_call__begin(struct wt_call *call, uint32_t stream)
 
 static bool wanted(uint32_t api, hip_error ret)
 {
+	if (classes[api] == WT_API_CLASS_ALLOC && !(wt_process.settings.want & WT_WANT_MEM))
+		return false;
 	return wt_process.settings.hip == WT_HIP_ALL || classes[api] != WT_API_CLASS_QUERY || ret;
 }
 
@@ -85,9 +90,9 @@ struct wt_rec_call *wt_call__end(struct wt_call *call, hip_error ret, uint16_t t
 	struct wt_rec_call *rec = NULL;
 	uint64_t end = wt_now();
 
-	tls->nest = 0;
 	tls->corr = 0;
 	tls->stream = 0;
+	tls->in_graph = 0;
 	/* stopped, or forked in the middle of the call: the ring may not be ours any more */
 	if (!call->corr || !wt_recording_now())
 		return NULL;
@@ -114,11 +119,16 @@ void wt_call__commit(struct wt_call *call, uint32_t bytes)
 static enum wt_probe probe(char *why, size_t why_bytes)
 {
 	bool there = look_up("hipGetDeviceCount") != NULL;
+	Dl_info self, first;
+	void *found = dlsym(RTLD_DEFAULT, "hipLaunchKernel");
+	bool preloaded = found && dladdr(found, &first) && dladdr((void *)probe, &self) &&
+			 first.dli_fbase == self.dli_fbase;
 
 	snprintf(why, why_bytes, "%s",
-		there ? "libamdhip64 is loaded and its functions are interposed"
-		      : "libamdhip64 is not loaded");
-	return there ? WT_PROBE_USABLE : WT_PROBE_ABSENT;
+		!there	   ? "libamdhip64 is not loaded: no HIP calls to record"
+		: preloaded ? "calls of libamdhip64 are interposed"
+			    : "HIP calls are not recorded: libwavetap.so is not preloaded");
+	return !there ? WT_PROBE_ABSENT : preloaded ? WT_PROBE_USABLE : WT_PROBE_BROKEN;
 }
 
 /* Rings are read by the collector: nothing is left to do here. */

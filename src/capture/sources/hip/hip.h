@@ -45,6 +45,12 @@ void wt_call__begin(struct wt_call *call, uint32_t stream);
 /* Stamps the end. Room for a record of `bytes` with its head filled, or NULL: not wanted, or full. */
 struct wt_rec_call *wt_call__end(struct wt_call *call, hip_error ret, uint16_t type, uint32_t bytes);
 void wt_call__commit(struct wt_call *call, uint32_t bytes);
+/* Last: from here on this thread may record again (a signal handler before would be passed by). */
+static inline void wt_call__leave(struct wt_call *call)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	call->tls->nest = 0;
+}
 
 uint32_t wt_streams__number(struct wt_tls *tls, void *handle);
 void wt_streams__created(struct wt_tls *tls, void *handle, uint32_t flags, int32_t priority);

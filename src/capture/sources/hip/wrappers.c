@@ -78,7 +78,9 @@
 		BEFORE_##stream;                                                             \
 		ret = real args;                                                             \
 		AFTER_##stream;                                                              \
-		REC_##record return ret;                                                     \
+		REC_##record;                                                                \
+		wt_call__leave(&call);                                                       \
+		return ret;                                                                  \
 	}
 
 #include "capture/sources/hip/wrappers.def"

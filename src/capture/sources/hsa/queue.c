@@ -84,6 +84,9 @@ static void reserve(struct wt_vq *vq, uint64_t start, uint64_t cnt)
 {
 	const struct wt_tls *tls = &wt_tls;
 	bool stale = tls->generation != wt_process.generation;
+	uint8_t untimed = tls->in_graph && wt_process.settings.depth >= WT_DEPTH_STANDARD
+				  ? WT_LOST_TIME_DEPTH
+				  : WT_LOST_NONE;
 
 	if (!vq->slots || !wt_hsa__recording())
 		return;
@@ -102,6 +105,7 @@ static void reserve(struct wt_vq *vq, uint64_t start, uint64_t cnt)
 		word = (union wt_slot_word){
 			.lap = (uint32_t)(i >> vq->lap_shift),
 			.state = WT_SLOT_RESERVED,
+			.untimed = untimed,
 		};
 		/* release: pairs with the acquire of whoever rings for this packet */
 		atomic_store_explicit(&slot->word, word.raw, memory_order_release);
@@ -212,12 +216,12 @@ static struct wt_slot *claim(struct wt_vq *vq, uint64_t index, union wt_slot_wor
 		return NULL;
 	}
 	word->flags = 0;
-	word->untimed = WT_LOST_NONE;
 	if (word->state != WT_SLOT_RESERVED || word->lap != lap) {
 		slot->corr = 0;
 		slot->stream = 0;
 		slot->node = 0;
 		word->lap = lap;
+		word->untimed = WT_LOST_NONE;
 		word->flags = WT_SLOT_NO_PRODUCER;
 	}
 	word->state = WT_SLOT_SUBMITTED;
@@ -251,6 +255,10 @@ static void time_dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_
 	uint64_t at = index & (vq->capacity - 1);
 
 	arm(&vq->signals[at]);
+	if (packet->completion_signal.handle && wt_process.settings.depth == WT_DEPTH_LITE)
+		word->untimed = WT_LOST_TIME_DEPTH;
+	if (word->untimed)
+		return;
 	if (vq->mode == WT_QUEUE_UNTIMED) {
 		word->untimed = WT_LOST_TIME_OTHER_TOOL;
 	} else if (packet->completion_signal.handle) {
@@ -274,6 +282,20 @@ static void time_dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_
 		word->flags |= WT_SLOT_TIMED;
 }
 
+/* Barriers and the like are no operations: their slot is free again. */
+static void no_operation(struct wt_vq *vq, uint64_t index)
+{
+	if (vq->slots) {
+		struct wt_slot *slot = &vq->slots[index & (vq->capacity - 1)];
+		union wt_slot_word word = {
+			.raw = atomic_load_explicit(&slot->word, memory_order_relaxed),
+		};
+
+		if (word.state == WT_SLOT_RESERVED)
+			atomic_store_explicit(&slot->word, 0, memory_order_release);
+	}
+}
+
 void wt_vq__dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet)
 {
 	union wt_slot_word word;
@@ -281,6 +303,10 @@ void wt_vq__dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packe
 
 	if (!wt_hsa__recording()) {
 		wt_lost__count(WT_LOST_COLLECTOR_GONE, 1);
+		return;
+	}
+	if (!(wt_process.settings.want & (WT_WANT_KERNEL | WT_WANT_COPY))) {
+		no_operation(vq, index);
 		return;
 	}
 	if (!vq->slots) {
@@ -308,20 +334,6 @@ void wt_vq__dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packe
 	time_dispatch(vq, index, packet, &word);
 	/* release: pairs with the collector's acquire */
 	atomic_store_explicit(&slot->word, word.raw, memory_order_release);
-}
-
-/* Barriers and the like are no operations: their slot is free again. */
-static void no_operation(struct wt_vq *vq, uint64_t index)
-{
-	if (vq->slots) {
-		struct wt_slot *slot = &vq->slots[index & (vq->capacity - 1)];
-		union wt_slot_word word = {
-			.raw = atomic_load_explicit(&slot->word, memory_order_relaxed),
-		};
-
-		if (word.state == WT_SLOT_RESERVED)
-			atomic_store_explicit(&slot->word, 0, memory_order_release);
-	}
 }
 
 static bool has_room(struct wt_vq *vq)

@@ -124,6 +124,7 @@ bool OnLoad(struct hsa_api_table *table, uint64_t runtime_version, uint64_t fail
 		table->amd_ext->version.step, table->amd_ext->version.minor,
 		wt_hsa.foreign ? ", another tool was there first" : "");
 	wt_define__status("hsa", 0, text);
+	wt_sources__report();
 	return true;
 }
 
