@@ -108,7 +108,7 @@ static enum look look(struct wt_slots_reader *reader, uint64_t index, bool final
 		free_slot(reader, index);
 		return LOOK_NOTHING;
 	}
-	if (word.flags & (WT_SLOT_TIMED | WT_SLOT_OWN_SIGNAL)) {
+	if (word.flags & WT_SLOT_TIMED) {
 		/* acquire: the GPU writes the ticks, then the value */
 		int64_t value = atomic_load_explicit(&signal->value, memory_order_acquire);
 
@@ -122,7 +122,11 @@ static enum look look(struct wt_slots_reader *reader, uint64_t index, bool final
 			op->start_ticks = op->end_ticks = 0;
 		if (value <= 0 && !op->end_ticks) {
 			op->state = WT_OP_UNTIMED;
-			word.untimed = WT_LOST_TIME_NOT_STAMPED;
+			/* an application's signal: the producer's side says why it gave up */
+			word.untimed = word.flags & WT_SLOT_OWN_SIGNAL && signal->reserved3[0] &&
+						       signal->reserved3[0] < WT_LOST_CNT
+					       ? (uint8_t)signal->reserved3[0]
+					       : WT_LOST_TIME_NOT_STAMPED;
 			atomic_init(&op->slot.word, word.raw);
 			reader->untimed_cnt++;
 		}

@@ -90,7 +90,7 @@ struct wt_signal {
 	_Atomic uint64_t start_ticks;
 	_Atomic uint64_t end_ticks;
 	uint64_t queue_ptr;
-	uint32_t reserved3[2];
+	uint32_t reserved3[2];	/* ours: [0] enum wt_lost of an OWN_SIGNAL operation that has no times */
 };
 static_assert(sizeof(struct wt_signal) == 64, "amd_signal_t");
 static_assert(offsetof(struct wt_signal, value) == 8, "amd_signal_t.value");
