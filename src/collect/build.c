@@ -384,7 +384,6 @@ void wt_build__abort(struct wt_build *build)
 {
 	if (!build)
 		return;
-	if (build->store)
-		wt_store__close(build->store, NULL);
+	wt_store__abort(build->store);
 	free_build(build);
 }

@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "collect/finish.h"
 #include "collect/hello.h"
 #include "collect/output.h"
 #include "core/clock.h"
@@ -57,7 +58,8 @@ void wt_collector__tell(struct wt_collector *c, const char *format, ...)
 	if (n > (int)sizeof(line) - 2)
 		n = (int)sizeof(line) - 2;
 	line[n++] = '\n';
-	(void)!send(c->options->control_fd, line, (size_t)n, MSG_NOSIGNAL);
+	/* never waits: the starter may be stopped (Ctrl-Z) while its program goes on */
+	(void)!send(c->options->control_fd, line, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void watch(struct wt_collector *c, int fd, enum tag tag, uint32_t number)
@@ -203,6 +205,8 @@ static void obey(struct wt_collector *c, const char *line)
 
 	if (!strcmp(line, "stop"))
 		c->stop = true;
+	if (!strcmp(line, "discard"))
+		c->stop = c->discard = true;
 	if (sscanf(line, "ended %u", &kind) == 1 && !c->primary_ended_ns) {
 		c->primary_kind = kind;
 		c->primary_ended_ns = wt_clock__boottime_ns();
@@ -354,8 +358,6 @@ static void look_now_and_then(struct wt_collector *c, uint64_t now)
 		p->exited = true;
 		p->ended_ns = now;
 	}
-	wt_collector__tell(c, "progress %llu %llu", (unsigned long long)c->drain.ring_bytes,
-		(unsigned long long)c->drain.op_cnt);
 }
 
 static bool all_ended(const struct wt_collector *c, bool hidden_count)
@@ -496,7 +498,7 @@ static int set_up(struct wt_collector *c, struct wt_err **err)
 	if (rc)
 		return rc;
 	if (wt_output__segment(c->segment, sizeof(c->segment), o->output) ||
-		snprintf(c->part, sizeof(c->part), "%s.part", o->output) >= (int)sizeof(c->part))
+		wt_finish__part(c->part, sizeof(c->part), o->output, o->exists))
 		return wt_err__errno(err, -ENAMETOOLONG, "%s", o->output);
 	wt_session_dir__clean_stale(o->session_dir);
 	rc = wt_session_dir__create(&c->dir, o->session_dir, &o->settings, err);
@@ -520,7 +522,6 @@ static int set_up(struct wt_collector *c, struct wt_err **err)
 	}
 	/* an addition is made at the end in one go: half of one could not be taken back */
 	if (o->exists != WT_STORE_APPEND) {
-		unlink(c->part);
 		if (wt_live_build__start(&c->live, &build)) {
 			wt_err__free(c->live.err);
 			c->live.err = NULL;
@@ -589,10 +590,12 @@ int wt_collector__run(const struct wt_collect_options *options)
 		atomic_store_explicit(&c->dir.shared->state, WT_COLLECTOR_RUNNING,
 			memory_order_release);
 	}
+	if (options->control_fd >= 0)
+		(void)fcntl(options->control_fd, F_SETFL, O_NONBLOCK); /* stderr may be it */
 	say_ready(c, err);
 	if (!err) {
 		collect(c);
-		code = wt_collector__finish(c);
+		code = c->discard ? wt_collector__discard(c) : wt_collector__finish(c);
 	}
 	wt_err__free(err);
 	tear_down(c);

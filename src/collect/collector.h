@@ -7,8 +7,8 @@
  * With its starter it speaks lines of text. On `ready_fd`: "session DIR" or
  * "error: TEXT", then that descriptor is closed. On `control_fd` (a socket,
  * only from `wavetap trace`): it reads "ended KIND" (the traced command has
- * ended; enum wt_exit_kind) and "stop"; it writes warnings ("wavetap: …"),
- * "progress CALLS OPERATIONS", and at the end "done …" or "failed …".
+ * ended; enum wt_exit_kind), "stop", and "discard" (it was never executed); it
+ * writes warnings ("wavetap: …"), and at the end "done …" or "failed …".
  */
 #ifndef WT_COLLECT_COLLECTOR_H
 #define WT_COLLECT_COLLECTOR_H

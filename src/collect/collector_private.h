@@ -31,6 +31,7 @@ struct wt_collector {
 	uint32_t primary_kind;		/* enum wt_exit_kind */
 	bool starter_gone;
 	bool stop;
+	bool discard;			/* the command could not be executed */
 	bool write_failed;		/* said once */
 	char control[256];		/* a line from the starter, so far */
 	size_t control_bytes;
@@ -41,6 +42,9 @@ struct wt_collector {
 
 /* finish.c: from the last event to the finished trace. Returns an exit code. */
 int wt_collector__finish(struct wt_collector *c);
+
+/* finish.c: as if nothing had been started. */
+int wt_collector__discard(struct wt_collector *c);
 
 /* Writes a clock sample behind what was drained, and commits. */
 int wt_collector__sample(struct wt_collector *c);

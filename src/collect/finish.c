@@ -21,86 +21,93 @@
 #include "collect/fault.h"
 #include "core/clock.h"
 
-int wt_finish__copy(const char *from, const char *to, struct wt_err **err)
-{
-	char buffer[65536];
-	int in = open(from, O_RDONLY | O_CLOEXEC);
-	int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	ssize_t n = -1;
-	int rc = 0;
-
-	while (out >= 0 && (n = read(in, buffer, sizeof(buffer))) > 0)
-		if (wt_fault_write(out, buffer, (size_t)n) != n) {
-			n = -1;
-			if (!errno)
-				errno = ENOSPC;
-			break;
-		}
-	if (n < 0)
-		rc = wt_err__errno(err, -errno, "cannot copy %s to %s", from, to);
-	if (in >= 0)
-		close(in);
-	if (out >= 0)
-		close(out);
-	return rc;
-}
-
-static void note_stored(struct wt_segment_writer *writer, const char *part)
+static void note_stored(struct wt_segment_writer *writer, const char *path, bool adds)
 {
 	struct wt_frame_stored stored;
 	struct stat st;
 
-	if (stat(part, &st))
+	if (stat(path, &st))
 		return;
-	stored = (struct wt_frame_stored){.device = st.st_dev, .inode = st.st_ino};
-	/* a failure costs no more than that a second recover builds it again */
+	stored = (struct wt_frame_stored){
+		.device = st.st_dev,
+		.inode = st.st_ino,
+		.adds = adds,
+	};
+	/* a failure costs no more than that a second recover cannot tell that it is done */
 	if (!wt_segment__add(writer, WT_FRAME_STORED, UINT32_MAX, 0, 0, &stored, sizeof(stored)))
 		wt_segment__flush(writer);
 }
 
-int wt_finish__store(struct wt_build *build, const struct wt_build_options *options,
-	struct wt_segment_writer *writer, const char *output, struct wt_build_stats *stats,
-	struct wt_err **err)
+bool wt_finish__is_in_place(const struct wt_frame_stored *stored, const char *output)
 {
-	int rc = 0;
+	struct stat st;
+	bool same;
 
-	if (!build && options->exists == WT_STORE_APPEND)
-		rc = wt_finish__copy(output, options->output, err);
-	if (!rc && !build)
-		rc = wt_build__open(&build, options, err);
-	if (!rc) {
-		rc = -wt_fault__check("build");
-		if (rc)
-			wt_err__errno(err, rc, "cannot write %s", options->output);
-		else
-			rc = wt_build__advance(build, UINT64_MAX, 0, err);
-		if (rc < 0)
-			wt_build__abort(build);
-		else
-			rc = wt_build__close(build, stats, err);
-	}
-	if (rc) {
-		unlink(options->output);
-		return rc;
-	}
-	note_stored(writer, options->output);
-	rc = -wt_fault__check("rename");
-	if (!rc && rename(options->output, output))
-		rc = -errno;
-	if (rc) {
-		wt_err__errno(err, rc, "cannot put the trace at %s", output);
-		unlink(options->output);
-	}
-	return rc;
+	if (stat(output, &st))
+		return false;
+	same = st.st_dev == stored->device && st.st_ino == stored->inode;
+	return stored->adds ? !same : same;
 }
 
-/* Commits, waiting for a disk that is full to get room: ten seconds, then it must do. */
+int wt_finish__part(char *part, size_t bytes, const char *output, enum wt_store_exists exists)
+{
+	/* the store adds to a copy of its own making */
+	const char *suffix = exists == WT_STORE_APPEND ? "" : ".part";
+
+	return snprintf(part, bytes, "%s%s", output, suffix) < (int)bytes ? 0 : -ENAMETOOLONG;
+}
+
+static int put_in_place(const char *part, const char *output, bool replace, struct wt_err **err)
+{
+	int rc = -wt_fault__check("rename");
+
+	if (!rc && renameat2(AT_FDCWD, part, AT_FDCWD, output, replace ? 0 : RENAME_NOREPLACE))
+		rc = -errno;
+	/* file systems that cannot refuse: look first */
+	if (rc == -EINVAL && !replace)
+		rc = !access(output, F_OK) ? -EEXIST : rename(part, output) ? -errno : 0;
+	if (!rc)
+		return 0;
+	unlink(part);
+	return wt_err__errno(err, rc, "cannot put the trace at %s", output);
+}
+
+int wt_finish__store(struct wt_build *build, const struct wt_build_options *options,
+	struct wt_segment_writer *writer, const char *output, bool replace,
+	struct wt_build_stats *stats, struct wt_err **err)
+{
+	bool adds = options->exists == WT_STORE_APPEND;
+	int rc = build ? 0 : wt_build__open(&build, options, err);
+
+	if (rc)
+		return rc;
+	rc = -wt_fault__check("build");
+	if (rc)
+		wt_err__errno(err, rc, "cannot write %s", options->output);
+	else
+		rc = wt_build__advance(build, UINT64_MAX, 0, err);
+	if (rc < 0) {
+		wt_build__abort(build);
+		return rc;
+	}
+	if (adds)
+		note_stored(writer, output, true);
+	rc = wt_build__close(build, stats, err);
+	if (rc || adds)
+		return rc;
+	note_stored(writer, options->output, false);
+	return put_in_place(options->output, output, replace, err);
+}
+
+#define WRITE_TRIES 30
+
+/* Commits, waiting for a disk that is full to get room: three seconds, then it must do. */
 static int write_the_rest(struct wt_collector *c)
 {
 	struct timespec pause = {.tv_nsec = 100000000};
 	int rc = 0;
 
-	for (int tries = 0; tries < 100; tries++) {
+	for (int tries = 0; tries < WRITE_TRIES; tries++) {
 		rc = 0;
 		for (size_t i = 0; i < c->processes.cnt && !rc; i++)
 			if (c->processes.data[i])
@@ -125,19 +132,20 @@ static int store(struct wt_collector *c, struct wt_build_stats *stats, struct wt
 {
 	const struct wt_collect_options *o = c->options;
 	struct wt_build_options build = {.segment = c->segment, .output = c->part,
-		.schema = o->schema,
-		.exists = o->exists == WT_STORE_APPEND ? WT_STORE_APPEND : WT_STORE_REPLACE};
+		.schema = o->schema, .exists = o->exists};
 	int rc = wt_live_build__stop(&c->live);
 
 	if (rc) {
 		/* from the beginning: what stopped it may have passed */
 		wt_build__abort(c->live.build);
 		c->live.build = NULL;
-		unlink(c->part);
 	}
 	wt_err__free(c->live.err);
 	c->live.err = NULL;
-	rc = wt_finish__store(c->live.build, &build, &c->writer, o->output, stats, err);
+	if (build.exists != WT_STORE_APPEND)
+		build.exists = WT_STORE_REPLACE; /* of the .part file */
+	rc = wt_finish__store(c->live.build, &build, &c->writer, o->output,
+		o->exists == WT_STORE_REPLACE, stats, err);
 	c->live.build = NULL;
 	return rc;
 }
@@ -164,7 +172,6 @@ int wt_collector__finish(struct wt_collector *c)
 		wt_live_build__stop(&c->live);
 		wt_build__abort(c->live.build);
 		wt_err__free(c->live.err);
-		unlink(c->part);
 		say_kept(c, text, c->dir.path);
 		return 1;
 	}
@@ -188,5 +195,16 @@ int wt_collector__finish(struct wt_collector *c)
 		(unsigned long long)stats.in_flight_cnt,
 		(unsigned long long)stats.attributed_cnt, (unsigned long long)stats.lost_cnt,
 		(unsigned long long)stats.process_cnt);
+	return 0;
+}
+
+int wt_collector__discard(struct wt_collector *c)
+{
+	wt_live_build__stop(&c->live);
+	wt_build__abort(c->live.build);
+	wt_err__free(c->live.err);
+	atomic_store_explicit(&c->dir.shared->state, WT_COLLECTOR_DONE, memory_order_release);
+	unlink(c->segment);
+	wt_session_dir__remove(&c->dir);
 	return 0;
 }

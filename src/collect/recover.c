@@ -261,14 +261,6 @@ static int find_session(struct recover *r, struct wt_err **err)
 	return 0;
 }
 
-static bool is_in_place(const struct recover *r)
-{
-	struct stat st;
-
-	return r->has_stored && !stat(r->output, &st) && st.st_dev == r->stored.device &&
-	       st.st_ino == r->stored.inode;
-}
-
 static void clean_up(struct recover *r)
 {
 	if (r->has_dir)
@@ -277,6 +269,19 @@ static void clean_up(struct recover *r)
 	unlink(r->segment);
 	if (r->has_dir)
 		wt_session_dir__remove(&r->dir);
+}
+
+/* The dead collector built while the program ran: what it left of that is of no use. */
+static void remove_unfinished(const struct recover *r)
+{
+	static const char *const suffixes[] = {"unfinished", "unfinished-rpd"};
+	char path[PATH_MAX + 64];
+
+	for (int i = 0; r->has_dir && i < 2; i++) {
+		snprintf(path, sizeof(path), "%s.%s-%u", r->part, suffixes[i],
+			r->dir.shared->collector_pid);
+		unlink(path);
+	}
 }
 
 static int build(struct recover *r, struct wt_build_stats *stats, struct wt_err **err)
@@ -288,15 +293,16 @@ static int build(struct recover *r, struct wt_build_stats *stats, struct wt_err 
 
 	if (rc)
 		return rc;
-	if (snprintf(r->part, sizeof(r->part), "%s.part", r->output) >= (int)sizeof(r->part))
+	if (wt_finish__part(r->part, sizeof(r->part), r->output, r->exists))
 		return wt_err__errno(err, -ENAMETOOLONG, "%s", r->output);
-	unlink(r->part);
+	remove_unfinished(r);
 	if (r->writer.fd < 0) {
 		rc = wt_segment__reopen(&r->writer, r->segment, r->end, err);
 		if (rc)
 			return rc;
 	}
-	return wt_finish__store(NULL, &options, &r->writer, r->output, stats, err);
+	return wt_finish__store(NULL, &options, &r->writer, r->output,
+		r->exists == WT_STORE_REPLACE, stats, err);
 }
 
 static void free_recover(struct recover *r)
@@ -328,7 +334,7 @@ int wt_recover__run(const char *what, const char *output, bool replace,
 		rc = find_session(r, err);
 	if (rc)
 		goto out;
-	if (is_in_place(r) && !output) {
+	if (r->has_stored && !output && wt_finish__is_in_place(&r->stored, r->output)) {
 		result->was_complete = true;
 		clean_up(r);
 		goto out;

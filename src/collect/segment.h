@@ -110,8 +110,14 @@ struct wt_frame_process_end {
 };
 static_assert(sizeof(struct wt_frame_process_end) == 48 + 64 * 8, "process end frame");
 
+/*
+ * Written before the finished trace is moved to its place. `adds` 0: the
+ * trace's own inode, so the move has happened when the output has it. `adds` 1:
+ * the inode of the file that is added to, which the move replaces.
+ */
 struct wt_frame_stored {
 	uint64_t device, inode;
+	uint64_t adds;
 };
 
 /* ---- writing -------------------------------------------------------------- */

@@ -46,8 +46,11 @@ int wt_segment__create(struct wt_segment_writer *writer, const char *path, uint6
 		wt_err__hint(err, "wavetap recover %s finishes it; or remove the file", path);
 		return rc;
 	}
-	if (fd < 0)
-		return wt_err__errno(err, -errno, "cannot create %s", path);
+	if (fd < 0) {
+		rc = wt_err__errno(err, -errno, "cannot create %s", path);
+		wt_err__hint(err, "-o FILE names another place");
+		return rc;
+	}
 	rc = set_up(writer, fd, path, err);
 	if (rc)
 		goto out;
