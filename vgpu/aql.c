@@ -9,6 +9,8 @@
 #include <linux/kfd_ioctl.h>
 #include <string.h>
 
+#define PUBLISH_EVERY 16 /* packets; smaller than the smallest ring by far */
+
 /* ---- packets in flight: a heap, earliest end first, then lowest index ---- */
 
 static bool before(const struct vg_flight *a, const struct vg_flight *b)
@@ -46,6 +48,17 @@ struct vg_flight vg_flight__pop(struct vg_queue *q)
 
 /* ---- completion ---- */
 
+/*
+ * The producer reads the read index at every launch, so it is not written at every packet but in
+ * good time: before anybody can see a completion, before waiting, and every few packets.
+ */
+static void publish(struct vg_queue *q)
+{
+	if (q->read != q->published)
+		__atomic_store_n(q->rptr, q->read, __ATOMIC_RELEASE);
+	q->published = q->read;
+}
+
 static bool stamping(const struct vg_queue *q)
 {
 	return (__atomic_load_n(&q->aql->queue_properties, __ATOMIC_RELAXED) & ABI_QUEUE_PROFILING) ||
@@ -71,6 +84,7 @@ static void complete(struct vg_queue *q, const struct vg_flight *f)
 	}
 	if (!s)
 		return;
+	publish(q);
 	if (stamp) {
 		s->start_ts = vg_ticks(f->start);
 		s->end_ts = vg_ticks(f->end);
@@ -99,11 +113,6 @@ void vg_aql__complete_due(struct vg_queue *q)
 
 /* ---- which packet is next ---- */
 
-static uint64_t read_index(const struct vg_queue *q)
-{
-	return __atomic_load_n(q->rptr, __ATOMIC_RELAXED);
-}
-
 static char *slot_of(const struct vg_queue *q, uint64_t index)
 {
 	return q->ring + index % (q->ring_bytes / sizeof(union abi_packet)) * sizeof(union abi_packet);
@@ -118,7 +127,7 @@ static bool is_valid(const struct vg_queue *q, uint64_t index)
 
 bool vg_aql__ready(const struct vg_queue *q)
 {
-	uint64_t i = read_index(q);
+	uint64_t i = q->read;
 
 	return ((int64_t)i <= q->bell_seen ||
 		       (int64_t)i <= (int64_t)__atomic_load_n(q->bell, __ATOMIC_ACQUIRE)) &&
@@ -132,7 +141,7 @@ bool vg_aql__ready(const struct vg_queue *q)
  */
 bool vg_aql__bare(const struct vg_queue *q)
 {
-	uint64_t i = read_index(q);
+	uint64_t i = q->read;
 
 	return !vg_proc()->conf.strict_doorbell && i < __atomic_load_n(q->wptr, __ATOMIC_ACQUIRE) &&
 	       is_valid(q, i);
@@ -238,6 +247,15 @@ static uint8_t record_kind(const union abi_packet *p, unsigned type)
 	return type < sizeof kinds && kinds[type] ? kinds[type] : VG_REC_UNKNOWN;
 }
 
+/* The arguments are copied only from memory that is known: a kernel need not read its arguments. */
+static bool is_readable(struct vg_queue *q, uint64_t va, uint64_t bytes)
+{
+	if (va - q->args_base < q->args_size && bytes <= q->args_base + q->args_size - va)
+		return true;
+	return vg_mem__range(va, &q->args_base, &q->args_size) &&
+	       bytes <= q->args_base + q->args_size - va;
+}
+
 static void describe_dispatch(struct vg_queue *q, struct vg_rec *r, const struct abi_dispatch_packet *d,
 	const struct vg_kernel *k)
 {
@@ -247,8 +265,7 @@ static void describe_dispatch(struct vg_queue *q, struct vg_rec *r, const struct
 	memcpy(r->workgroup, d->workgroup, sizeof r->workgroup);
 	r->group_segment = d->group_segment_size;
 	r->private_segment = d->private_segment_size;
-	if (d->kernarg_address && !(d->kernarg_address % sizeof r->kernarg)) {
-		/* aligned, so these bytes are on one page with the first */
+	if (d->kernarg_address && is_readable(q, d->kernarg_address, sizeof r->kernarg)) {
 		memcpy(r->kernarg, vg_va(d->kernarg_address, &q->va_data), sizeof r->kernarg);
 		r->kernarg_bytes = sizeof r->kernarg;
 	}
@@ -316,14 +333,16 @@ static void run(struct vg_queue *q, const union abi_packet *p, unsigned type, st
 static void consume(struct vg_queue *q, uint64_t i)
 {
 	__atomic_store_n((uint16_t *)slot_of(q, i), ABI_PACKET_INVALID, __ATOMIC_RELEASE);
-	__atomic_store_n(q->rptr, i + 1, __ATOMIC_RELEASE);
+	q->read = i + 1;
+	if (q->read - q->published >= PUBLISH_EVERY)
+		publish(q);
 	q->waiting_since = 0;
 	q->bare = false;
 }
 
-enum vg_step vg_aql__step(struct vg_queue *q)
+static enum vg_step step(struct vg_queue *q)
 {
-	uint64_t i = read_index(q);
+	uint64_t i = q->read;
 	struct vg_flight f = { .index = i };
 	union abi_packet *p = &q->head;
 	unsigned type;
@@ -360,4 +379,13 @@ enum vg_step vg_aql__step(struct vg_queue *q)
 	else
 		vg_flight__push(q, &f);
 	return VG_STEP_DONE;
+}
+
+enum vg_step vg_aql__step(struct vg_queue *q)
+{
+	enum vg_step result = step(q);
+
+	if (result != VG_STEP_DONE)
+		publish(q);
+	return result;
 }

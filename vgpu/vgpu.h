@@ -247,8 +247,10 @@ struct vg_queue {
 	union abi_packet head;	/* while blocked: the packet */
 	uint32_t sdma_head[ABI_SDMA_MAX_DWORDS];
 	uint64_t packets;
+	uint64_t read, published; /* AQL: the next packet, and what the program knows of it */
 	bool bare; /* the packet at the head runs uncovered */
 	struct vg_va_cache va_signal, va_data;
+	uint64_t args_base, args_size; /* the buffer that the last arguments were in */
 	struct vg_flight flight[VG_MAX_FLIGHT]; /* heap, earliest end first */
 	unsigned flight_cnt;
 	struct vg_spool_cursor spool;

@@ -52,6 +52,20 @@ check("the parent's and the child's kernels",
       sorted(len(packets(log, pid=x["pid"], kernel="_Z10work_emptyv")) for x in processes(log)) == [1, 2])
 check("all ended well", all(x["ended"] for x in processes(log)))
 
+path = TMP + "/fork"
+r = run("--log", path, "--", HIP, "fork-first")
+check("program", r.returncode == 0, r.stdout, r.stderr)
+log = load(path)
+check("parent and child use the GPU, each for itself",
+      sorted(len(packets(log, pid=x["pid"], kernel="_Z10work_emptyv")) for x in processes(log)) == [1, 2])
+
+# ---- preloaded by hand ----
+path = TMP + "/by-hand"
+r = subprocess.run([HIP, "tiny"], env=clean_env(LD_PRELOAD=BUILD + "/libvgpu.so", VGPU_LOG=path))
+check("preloaded by hand", r.returncode == 0 and not os.path.exists(path))
+check("its log", run("--finish-log", path).returncode == 0 and
+      len(packets(load(path), kernel="_Z10work_emptyv")) == 1)
+
 # ---- exec: one process, two images ----
 path = TMP + "/exec"
 r = run("--log", path, "--", HIP, "exec", HIP, "tiny")

@@ -322,6 +322,27 @@ int main(int argc, char **argv)
 		family(argv[0]);
 	if (!strcmp(what, "tiny"))
 		tiny();
+	if (!strcmp(what, "fork-first")) { /* both use the GPU, each for itself */
+		int status = -1;
+		pid_t pid = fork();
+
+		tiny();
+		if (!pid)
+			exit(0);
+		waitpid(pid, &status, 0);
+		check("child", status == 0);
+		tiny();
+	}
+	if (!strcmp(what, "alloc")) { /* memory really goes back */
+		for (int i = 0; i < 300; i++) {
+			char *d;
+
+			CK(hipMalloc(&d, 64 << 20));
+			CK(hipMemset(d, i, 64 << 20));
+			CK(hipDeviceSynchronize());
+			CK(hipFree(d));
+		}
+	}
 	if (!strcmp(what, "exec")) { /* uses the GPU, becomes another program */
 		tiny();
 		execvp(argv[2], argv + 2);

@@ -125,7 +125,7 @@ static void overwritten_doorbell(void **state)
 	assert_int_equal(aql.read_dispatch_id, 1);
 	nanosleep(&ts, NULL);
 	assert_int_equal(vg_aql__step(q), VG_STEP_DONE);
-	assert_int_equal(aql.read_dispatch_id, 2);
+	assert_int_equal(q->read, 2);
 	drain();
 	assert_int_equal(s.value, 0);
 }
@@ -163,7 +163,7 @@ static void overlap_without_the_barrier_bit(void **state)
 	if (q->flight_cnt && vg_aql__step(q) == VG_STEP_LATER)
 		assert_int_equal(aql.read_dispatch_id, 3);
 	drain();
-	if (aql.read_dispatch_id == 3)
+	if (q->read == 3)
 		assert_int_equal(vg_aql__step(q), VG_STEP_DONE);
 	drain();
 	/* seen together: all three start together, 5000 ns each */
@@ -186,7 +186,7 @@ static void barrier_bit_is_in_sequence(void **state)
 		write_packet(dispatch(&s[i], true));
 	}
 	ring_bell(7);
-	while (aql.read_dispatch_id < 8)
+	while (q->read < 8)
 		vg_aql__step(q);
 	drain();
 	for (int i = 1; i < 8; i++) {
@@ -275,7 +275,7 @@ static void shared_signal_counts_down(void **state)
 	for (int i = 0; i < 10; i++)
 		write_packet(dispatch(&s, i % 2));
 	ring_bell(9);
-	while (aql.read_dispatch_id < 10)
+	while (q->read < 10)
 		vg_aql__step(q);
 	drain();
 	assert_int_equal(s.value, 0);
