@@ -9,7 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-
 #include "base/units.h"
 
 int wt_usage_error(const char *command, const char *format, ...)

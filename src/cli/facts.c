@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+#include "cli/facts.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/units.h"
+#include "core/session.h"
+
+/* One number a row: where it goes and how it is asked, by kind of file (NULL: not there). */
+struct number {
+	size_t offset;
+	const char *sql[2];
+};
+
+#define AT(field) offsetof(struct wt_facts, field)
+#define OPS_OF(kind)                                                                               \
+	"SELECT count(*) FROM wt_op o JOIN wt_shape s ON s.id = o.shape_id WHERE s.kind = " kind
+#define RPD_OPS_OF(like)                                                                           \
+	"SELECT count(*) FROM rocpd_op WHERE opType_id IN"                                         \
+	" (SELECT id FROM rocpd_string WHERE string LIKE '" like "')"
+
+static const struct number numbers[] = {
+	{AT(run_cnt), {"SELECT count(*) FROM wt_run", NULL}},
+	{AT(process_cnt),
+		{"SELECT count(*) FROM wt_process", "SELECT count(DISTINCT pid) FROM rocpd_api"}},
+	{AT(thread_cnt), {"SELECT count(*) FROM wt_thread", "SELECT count(DISTINCT tid) FROM rocpd_api"}},
+	{AT(device_cnt), {"SELECT count(*) FROM wt_device", "SELECT count(DISTINCT gpuId) FROM rocpd_op"}},
+	{AT(queue_cnt), {"SELECT count(*) FROM wt_queue", NULL}},
+	{AT(stream_cnt), {"SELECT count(*) FROM wt_stream", NULL}},
+	{AT(symbol_cnt), {"SELECT count(*) FROM wt_symbol", NULL}},
+	{AT(api_cnt), {"SELECT count(*) FROM wt_api", "SELECT count(*) FROM rocpd_api"}},
+	{AT(unreturned_cnt), {"SELECT count(*) FROM wt_api WHERE duration IS NULL", NULL}},
+	{AT(op_cnt), {"SELECT count(*) FROM wt_op", "SELECT count(*) FROM rocpd_op"}},
+	{AT(kernel_cnt), {OPS_OF("1"), RPD_OPS_OF("KernelExecution")}},
+	{AT(copy_cnt), {OPS_OF("2"), RPD_OPS_OF("Copy%")}},
+	{AT(fill_cnt), {OPS_OF("3"), RPD_OPS_OF("Fill%")}},
+	{AT(graph_op_cnt), {"SELECT count(*) FROM wt_op WHERE node IS NOT NULL", NULL}},
+	{AT(untimed_cnt), {"SELECT count(*) FROM wt_op WHERE start IS NULL", NULL}},
+	{AT(in_flight_cnt),
+		{"SELECT count(*) FROM wt_op WHERE state_id IN"
+		 " (SELECT id FROM wt_state WHERE in_flight = 1)", NULL}},
+	{AT(first_ns),
+		{"SELECT min(t) FROM (SELECT min(start) AS t FROM wt_op UNION ALL SELECT min(start)"
+		 " FROM wt_api)",
+			"SELECT min(t) FROM (SELECT min(start) AS t FROM rocpd_op UNION ALL"
+			" SELECT min(start) FROM rocpd_api)"}},
+	{AT(last_ns),
+		{"SELECT max(t) FROM (SELECT max(start + coalesce(duration, 0)) AS t FROM wt_op"
+		 " UNION ALL SELECT max(start + coalesce(duration, 0)) FROM wt_api)",
+			"SELECT max(t) FROM (SELECT max(\"end\") AS t FROM rocpd_op UNION ALL"
+			" SELECT max(\"end\") FROM rocpd_api)"}},
+	{AT(origin_ns), {"SELECT origin_ns FROM wt_run WHERE id = 1", NULL}},
+	{AT(origin_realtime_ns), {"SELECT origin_realtime_ns FROM wt_run WHERE id = 1", NULL}},
+};
+
+static void free_list(struct wt_fact *facts, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		free(facts[i].name);
+		free(facts[i].level);
+		free(facts[i].text);
+	}
+	free(facts);
+}
+
+/* Rows of (name, count, level, text). */
+static int read_list(struct wt_fact_list *list, struct wt_trace *trace, const char *sql, struct wt_err **err)
+{
+	sqlite3_stmt *stmt;
+	int step = wt_trace__prepare(trace, &stmt, sql, err);
+
+	while (!step && (step = wt_trace__step(trace, stmt, err)) == 1) {
+		struct wt_fact fact = {
+			.name = strdup(wt_trace__text(stmt, 0)),
+			.count = wt_trace__uint(stmt, 1),
+			.level = strdup(wt_trace__text(stmt, 2)),
+			.text = strdup(wt_trace__text(stmt, 3)),
+		};
+
+		step = 0;
+		if (!fact.name || !fact.level || !fact.text || wt_vec__push(list, fact)) {
+			free(fact.name);
+			free(fact.level);
+			free(fact.text);
+			step = wt_err__new(err, -ENOMEM, "out of memory");
+		}
+	}
+	sqlite3_finalize(stmt);
+	return step < 0 ? step : 0;
+}
+
+int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err **err)
+{
+	static const char *const lost[] = {
+		"SELECT cause, sum(count), '', '' FROM wt_lost WHERE count > 0 GROUP BY cause ORDER BY 2 DESC",
+		"SELECT replace(tag, 'wavetap::lost::', ''), value, '', '' FROM rocpd_metadata"
+		" WHERE tag LIKE 'wavetap::lost::%' AND value > 0"};
+	int code = 0;
+
+	memset(facts, 0, sizeof(*facts));
+	for (unsigned i = 0; !code && i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		const char *sql = numbers[i].sql[trace->kind];
+		int64_t value;
+
+		if (!sql)
+			continue;
+		code = wt_trace__int(trace, sql, 0, &value, err);
+		memcpy((char *)facts + numbers[i].offset, &value, sizeof(value));
+	}
+	/* an RTL file may have no metadata; a damaged one is found elsewhere */
+	if (!code && (trace->kind == WT_TRACE_WAVETAP || sqlite3_table_column_metadata(trace->db, NULL,
+				"rocpd_metadata", "tag", NULL, NULL, NULL, NULL, NULL) == SQLITE_OK))
+		code = read_list(&facts->lost, trace, lost[trace->kind], err);
+	if (!code && trace->kind == WT_TRACE_WAVETAP)
+		code = read_list(&facts->status, trace,
+			"SELECT source, count(*), level, text FROM wt_status GROUP BY source, level, text"
+			" ORDER BY level = 'info', min(id)", err);
+	if (code)
+		wt_facts__free(facts);
+	return code;
+}
+
+void wt_facts__free(struct wt_facts *facts)
+{
+	free_list(facts->lost.data, facts->lost.cnt);
+	free_list(facts->status.data, facts->status.cnt);
+	memset(facts, 0, sizeof(*facts));
+}
+
+/* Causes "time.*" are of operations that are there, without times. */
+static bool is_untimed(const struct wt_fact *lost)
+{
+	return !strncmp(lost->name, "time.", 5);
+}
+
+uint64_t wt_facts__lost_cnt(const struct wt_facts *facts)
+{
+	uint64_t cnt = 0;
+
+	for (size_t i = 0; i < facts->lost.cnt; i++)
+		if (!is_untimed(&facts->lost.data[i]))
+			cnt += facts->lost.data[i].count;
+	return cnt;
+}
+
+/* ---- text --------------------------------------------------------------- */
+
+/* "1 process", "2 processes" */
+static void put_count(FILE *file, uint64_t cnt, const char *one, const char *many)
+{
+	char text[WT_UNITS_BYTES];
+
+	fprintf(file, "%s %s", wt_units__count(text, cnt), cnt == 1 ? one : many);
+}
+
+static void put_captured(const struct wt_facts *facts, FILE *file)
+{
+	static const char *const names[][2] = {{"kernel", "kernels"}, {"copy", "copies"},
+		{"fill", "fills"}};
+	const uint64_t cnts[] = {facts->kernel_cnt, facts->copy_cnt, facts->fill_cnt};
+	const char *before = " (";
+
+	fputs("captured  ", file);
+	put_count(file, facts->op_cnt, "operation", "operations");
+	for (int i = 0; i < 3; i++)
+		if (cnts[i]) {
+			fputs(before, file);
+			put_count(file, cnts[i], names[i][0], names[i][1]);
+			before = ", ";
+		}
+	fputs(before[0] == ',' ? "), " : ", ", file);
+	put_count(file, facts->api_cnt, "API call", "API calls");
+	fputc('\n', file);
+}
+
+/* Causes are named by the capture; the sentence for one that this build does not know is its name. */
+static const char *cause_sentence(const char *name)
+{
+	for (unsigned cause = 1; cause < WT_LOST_CNT; cause++)
+		if (!strcmp(wt_lost__name(cause), name))
+			return wt_lost__sentence(cause);
+	return name;
+}
+
+static size_t put_causes(const struct wt_facts *facts, FILE *file, const char *title, bool untimed)
+{
+	char text[WT_UNITS_BYTES];
+	size_t line_cnt = 0;
+
+	for (size_t i = 0; i < facts->lost.cnt; i++) {
+		const struct wt_fact *lost = &facts->lost.data[i];
+
+		if (is_untimed(lost) == untimed)
+			fprintf(file, "%-8s  %s %s\n", line_cnt++ ? "" : title,
+				wt_units__count(text, lost->count), cause_sentence(lost->name));
+	}
+	return line_cnt;
+}
+
+static void put_lost(const struct wt_facts *facts, FILE *file)
+{
+	char text[WT_UNITS_BYTES];
+
+	if (!put_causes(facts, file, "lost", false))
+		fputs("lost      nothing\n", file);
+	if (!put_causes(facts, file, "untimed", true) && facts->untimed_cnt > facts->in_flight_cnt)
+		fprintf(file, "untimed   %s operations without times\n",
+			wt_units__count(text, facts->untimed_cnt - facts->in_flight_cnt));
+	if (!facts->in_flight_cnt && !facts->unreturned_cnt)
+		return;
+	fputs("at end    ", file);
+	if (facts->in_flight_cnt) {
+		put_count(file, facts->in_flight_cnt, "operation", "operations");
+		fprintf(file, " in flight%s", facts->unreturned_cnt ? ", " : "");
+	}
+	if (facts->unreturned_cnt) {
+		put_count(file, facts->unreturned_cnt, "call", "calls");
+		fputs(" not returned", file);
+	}
+	fputc('\n', file);
+}
+
+void wt_facts__print(const struct wt_facts *facts, const struct wt_trace *trace, FILE *file)
+{
+	char text[WT_UNITS_BYTES];
+	uint64_t span = facts->last_ns > facts->first_ns ? (uint64_t)(facts->last_ns - facts->first_ns)
+							 : 0;
+
+	fprintf(file, "trace     %s: %s, ", trace->path, wt_units__time(text, span));
+	put_count(file, facts->process_cnt, "process", "processes");
+	fputs(", ", file);
+	put_count(file, facts->device_cnt, "GPU", "GPUs");
+	fprintf(file, ", %s\n", wt_units__size(text, trace->file_bytes));
+	put_captured(facts, file);
+	put_lost(facts, file);
+	for (size_t i = 0; i < facts->status.cnt; i++) {
+		const struct wt_fact *status = &facts->status.data[i];
+
+		if (strcmp(status->level, "info"))
+			fprintf(file, "%-8s  %s: %s\n", status->level, status->name, status->text);
+	}
+}
+
+void wt_facts__print_empty(const struct wt_facts *facts, FILE *file)
+{
+	if (!facts->process_cnt)
+		fputs("The trace is empty: no process made a HIP or HSA call.\n"
+		      "hint: wavetap doctor shows whether a GPU can be used here\n", file);
+	else if (wt_facts__lost_cnt(facts))
+		fputs("The trace has no events: all of them were lost, see above.\n", file);
+	else
+		fputs("The trace has no events: its processes used the runtime, but no work was"
+		      " submitted while recording.\n", file);
+	for (size_t i = 0; i < facts->status.cnt; i++)
+		fprintf(file, "  %s (%s): %s\n", facts->status.data[i].name,
+			facts->status.data[i].level, facts->status.data[i].text);
+}
+
+/* ---- JSON --------------------------------------------------------------- */
+
+void wt_facts__json(const struct wt_facts *facts, struct wt_json *json)
+{
+	static const struct {
+		const char *key;
+		size_t offset;
+	} keys[] = {
+		{"runs", AT(run_cnt)}, {"processes", AT(process_cnt)}, {"threads", AT(thread_cnt)},
+		{"devices", AT(device_cnt)}, {"queues", AT(queue_cnt)}, {"streams", AT(stream_cnt)},
+		{"kernel_symbols", AT(symbol_cnt)}, {"api_calls", AT(api_cnt)},
+		{"api_calls_not_returned", AT(unreturned_cnt)}, {"operations", AT(op_cnt)},
+		{"kernels", AT(kernel_cnt)}, {"copies", AT(copy_cnt)}, {"fills", AT(fill_cnt)},
+		{"graph_operations", AT(graph_op_cnt)}, {"operations_without_times", AT(untimed_cnt)},
+		{"operations_in_flight", AT(in_flight_cnt)},
+	};
+	uint64_t value;
+
+	wt_json__key(json, "captured");
+	wt_json__object(json);
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		memcpy(&value, (const char *)facts + keys[i].offset, sizeof(value));
+		wt_json__key_uint(json, keys[i].key, value);
+	}
+	wt_json__key_int(json, "first_ns", facts->first_ns);
+	wt_json__key_int(json, "last_ns", facts->last_ns);
+	wt_json__end(json);
+	wt_json__key(json, "lost");
+	wt_json__array(json);
+	for (size_t i = 0; i < facts->lost.cnt; i++) {
+		wt_json__object(json);
+		wt_json__key_string(json, "cause", facts->lost.data[i].name);
+		wt_json__key_uint(json, "count", facts->lost.data[i].count);
+		wt_json__key_string(json, "sentence", cause_sentence(facts->lost.data[i].name));
+		wt_json__end(json);
+	}
+	wt_json__end(json);
+}
