@@ -125,8 +125,8 @@ static void fit(const struct wt_table *table, size_t *width, size_t limit)
 
 		if (total <= limit)
 			return;
-		if (flexible < table->column_cnt && width[flexible] > limit / 3)
-			spare = width[flexible] - limit / 3;
+		if (flexible < table->column_cnt && width[flexible] > limit / 2)
+			spare = width[flexible] - limit / 2;
 		if (total - spare <= limit)
 			break;
 		if (table->columns[i].flags & WT_TABLE_DROP)
@@ -161,6 +161,14 @@ static void put_row(const struct wt_table *table, FILE *file, const size_t *widt
 	fputc('\n', file);
 }
 
+static bool is_empty(const struct wt_table *table, size_t column)
+{
+	for (size_t row = 0; row < wt_table__row_cnt(table); row++)
+		if (table->cells.data[row * table->column_cnt + column][0])
+			return false;
+	return true;
+}
+
 void wt_table__print(const struct wt_table *table, FILE *file, size_t limit)
 {
 	size_t *width = calloc(table->column_cnt, sizeof(*width));
@@ -176,6 +184,8 @@ void wt_table__print(const struct wt_table *table, FILE *file, size_t limit)
 			width[i] = own > width[i] ? own : width[i];
 		}
 		width[i] = width[i] ? width[i] : 1;
+		if (table->columns[i].flags & WT_TABLE_HIDE && is_empty(table, i))
+			width[i] = 0;
 	}
 	fit(table, width, limit);
 	for (size_t row = 0; row <= row_cnt; row++)

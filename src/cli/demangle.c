@@ -192,6 +192,34 @@ void wt_demangle__shorten(char *name)
 	drop_scopes(name);
 }
 
+/*
+ * For names newer than the demangler: the last of the identifiers that a nested
+ * name begins with. "_ZN4vllm6kernelI…" is "kernel<...>".
+ */
+static char *last_component(const char *mangled)
+{
+	const char *at = mangled + 3, *begin = NULL;
+	size_t length = 0;
+	char *text;
+
+	for (at += *at == 'L'; isdigit((unsigned char)*at); at += *at == 'L') {
+		char *end;
+		unsigned long bytes = strtoul(at, &end, 10);
+
+		if (!bytes || bytes > strlen(end))
+			break;
+		begin = end;
+		length = bytes;
+		at = end + bytes;
+	}
+	text = begin ? malloc(length + sizeof("<...>")) : NULL;
+	if (text) {
+		memcpy(text, begin, length);
+		strcpy(text + length, *at == 'I' ? "<...>" : "");
+	}
+	return text;
+}
+
 char *wt_demangle(const char *name, enum wt_names names)
 {
 	size_t length = strlen(name);
@@ -203,6 +231,11 @@ char *wt_demangle(const char *name, enum wt_names names)
 	if (length > 3 && !strcmp(plain + length - 3, ".kd"))
 		plain[length -= 3] = '\0';
 	text = demangle(plain, length);
+	if (!text && names == WT_NAMES_SHORT && !strncmp(plain, "_ZN", 3))
+		text = last_component(plain);
+	/* other tools store names that are demangled already */
+	if (!text && names == WT_NAMES_SHORT && strncmp(plain, "_Z", 2) && strchr(plain, '('))
+		text = strdup(plain);
 	if (!text)
 		return plain;
 	if (names == WT_NAMES_SHORT)

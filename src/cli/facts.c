@@ -33,7 +33,9 @@ static const struct number numbers[] = {
 	{AT(api_cnt), {"SELECT count(*) FROM wt_api", "SELECT count(*) FROM rocpd_api"}},
 	{AT(unreturned_cnt), {"SELECT count(*) FROM wt_api WHERE duration IS NULL", NULL}},
 	{AT(op_cnt), {"SELECT count(*) FROM wt_op", "SELECT count(*) FROM rocpd_op"}},
-	{AT(kernel_cnt), {OPS_OF("1"), RPD_OPS_OF("KernelExecution")}},
+	{AT(kernel_cnt), {OPS_OF("1"), "SELECT count(*) FROM rocpd_op WHERE opType_id IN (SELECT id FROM rocpd_string"
+			" WHERE string NOT LIKE 'Copy%' AND string NOT LIKE 'Fill%'"
+			" AND string <> 'UserMarker')"}},
 	{AT(copy_cnt), {OPS_OF("2"), RPD_OPS_OF("Copy%")}},
 	{AT(fill_cnt), {OPS_OF("3"), RPD_OPS_OF("Fill%")}},
 	{AT(graph_op_cnt), {"SELECT count(*) FROM wt_op WHERE node IS NOT NULL", NULL}},

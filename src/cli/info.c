@@ -140,7 +140,8 @@ static int print_section(const struct section *section, struct wt_trace *trace, 
 	int step = 0, head_cnt = 0;
 
 	for (const struct field *field = section->fields; field->key && field->title; field++)
-		heads[head_cnt++] = (struct wt_table_column){field->title, field->flags};
+		heads[head_cnt++] = (struct wt_table_column){field->title,
+			field->flags | WT_TABLE_HIDE};
 	table = wt_table__new(heads, (size_t)head_cnt);
 	while (table && (step = wt_trace__step(trace, stmt, err)) == 1)
 		for (int i = 0; i < head_cnt && step == 1; i++) {

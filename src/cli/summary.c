@@ -67,7 +67,7 @@ static const struct column {
 	[WT_COLUMN_KERNELS] = {"Kernels", "kernels", KIND_COUNT, 0},
 	[WT_COLUMN_COPIES] = {"Copies", "copies", KIND_COUNT, 0},
 	[WT_COLUMN_BUSY] = {"Busy", "busy_ns", KIND_TIME, 0},
-	[WT_COLUMN_BUSY_SHARE] = {"Busy", "busy_share", KIND_SHARE, 0},
+	[WT_COLUMN_BUSY_SHARE] = {"Share", "busy_share", KIND_SHARE, 0},
 	[WT_COLUMN_CALLS] = {"API calls", "api_calls", KIND_COUNT, 0},
 	[WT_COLUMN_CALL_TIME] = {"In calls", "api_total_ns", KIND_TIME, WT_TABLE_DROP},
 	[WT_COLUMN_NAME] = {"Name", "name", KIND_NAME, WT_TABLE_FLEX},
@@ -79,7 +79,7 @@ static double value_of(const struct wt_summary *summary, const struct wt_summary
 {
 	for (int i = 0; i < 2; i++)
 		if (summary->by->extra[i] == column)
-			return (double)row->extra[i];
+			return row->extra[i] == WT_SUMMARY_ABSENT ? -1 : (double)row->extra[i];
 	switch (column) {
 	case WT_COLUMN_SHARE:
 		return summary->total_ns ? (double)row->total_ns / (double)summary->total_ns : -1;
@@ -94,6 +94,8 @@ static double value_of(const struct wt_summary *summary, const struct wt_summary
 	case WT_COLUMN_MAX:
 		return row->min_ns == UINT64_MAX ? -1 : (double)row->max_ns;
 	case WT_COLUMN_RATE:
+		if (row->extra[0] == WT_SUMMARY_ABSENT)
+			return -1;
 		return row->total_ns ? (double)row->extra[0] * 1e9 / (double)row->total_ns : -1;
 	case WT_COLUMN_BUSY:
 		return (double)row->busy_ns;
@@ -111,7 +113,7 @@ static void format_cell(char text[WT_UNITS_BYTES], enum kind kind, double value)
 	int unit = 0;
 
 	if (value < 0) {
-		strcpy(text, "-");
+		text[0] = '\0';
 		return;
 	}
 	switch (kind) {
@@ -161,7 +163,7 @@ static int print_table(const struct wt_summary *summary, size_t row_cnt, bool cs
 
 		heads[column_cnt] = (struct wt_table_column){
 			csv ? column->key : name ? summary->by->title : column->title,
-			column->flags | (name ? 0 : WT_TABLE_RIGHT)};
+			column->flags | (name ? 0 : WT_TABLE_RIGHT | WT_TABLE_HIDE)};
 	}
 	table = wt_table__new(heads, column_cnt);
 	for (size_t i = 0; table && i < row_cnt; i++) {

@@ -48,8 +48,11 @@ struct wt_summary_by {
 
 extern const struct wt_summary_by wt_summary_bys[];
 
+#define WT_SUMMARY_ABSENT UINT64_MAX
+
 struct wt_summary_row {
-	uint64_t count, total_ns, min_ns, max_ns, extra[2], busy_ns;
+	uint64_t count, total_ns, min_ns, max_ns, busy_ns;
+	uint64_t extra[2]; /* WT_SUMMARY_ABSENT: not told */
 	uint32_t name; /* in names */
 };
 

@@ -29,7 +29,7 @@
 	" LEFT JOIN wt_stream m ON m.id = l.stream_id WHERE " WINDOW
 #define STREAM_NAME                                                                                \
 	PROCESS " || CASE WHEN m.id IS NULL THEN ', stream not known' ELSE ', stream ' ||"         \
-	" coalesce(m.number, '?') || printf(' (%s)', coalesce(m.kind, '?')) END"
+	" coalesce(m.number, '?') || coalesce(' (' || m.kind || ')', '') END"
 
 #define OP_DEVICE                                                                                  \
 	"wt_op o JOIN wt_lane l ON l.id = o.lane_id JOIN wt_shape s ON s.id = o.shape_id"          \
@@ -38,7 +38,8 @@
 #define DEVICE_NAME                                                                                \
 	"CASE WHEN d.id IS NULL THEN 'device not known' ELSE 'GPU ' || coalesce(d.number, '?') ||" \
 	" coalesce(' ' || d.arch, '') || coalesce(' ' || d.name, '') ||"                           \
-	" coalesce(printf(' [%02x:%02x.%x]', d.bdf >> 8, (d.bdf >> 3) & 31, d.bdf & 7), '') END"
+	" CASE WHEN d.bdf IS NULL THEN '' ELSE"                                                  \
+	" printf(' [%02x:%02x.%x]', d.bdf >> 8, (d.bdf >> 3) & 31, d.bdf & 7) END END"
 
 #define OP_PROCESS                                                                                 \
 	"wt_op o JOIN wt_lane l ON l.id = o.lane_id"                                               \
@@ -46,6 +47,7 @@
 #define PROCESS_NAME PROCESS " || coalesce(' ' || p.image, '') || coalesce(' rank ' || p.rank, '')"
 
 #define RPD_NAME "CASE WHEN n.string = '' THEN t.string ELSE n.string END"
+#define RPD_IS_COPY "(t.string LIKE 'Copy%' OR t.string LIKE 'Fill%')"
 #define RPD_OP                                                                                     \
 	"rocpd_op o JOIN rocpd_string t ON t.id = o.opType_id"                                     \
 	" LEFT JOIN rocpd_string n ON n.id = o.description_id WHERE " RPD_WINDOW
@@ -56,8 +58,7 @@ const struct wt_summary_by wt_summary_bys[] = {
 		 " LEFT JOIN wt_symbol y ON y.id = s.symbol_id LEFT JOIN wt_string n ON n.id = y.name_id"
 		 " WHERE s.kind = 1",
 			"SELECT " RPD_NAME ", " RPD_TIMES " FROM " RPD_OP
-			" AND t.string NOT LIKE 'Copy%' AND t.string NOT LIKE 'Fill%' AND"
-			" t.string <> 'UserMarker' GROUP BY 1"},
+			" AND NOT " RPD_IS_COPY " AND t.string <> 'UserMarker' GROUP BY 1"},
 		{NULL, NULL}, {0},
 		{WT_COLUMN_SHARE, WT_COLUMN_TOTAL, WT_COLUMN_COUNT, WT_COLUMN_AVERAGE, WT_COLUMN_MIN,
 			WT_COLUMN_MAX, WT_COLUMN_NAME}},
@@ -65,17 +66,17 @@ const struct wt_summary_by wt_summary_bys[] = {
 		{"SELECT coalesce(n.string, '(name not known)'), " AGGREGATES ", sum(o.ret <> 0),"
 		 " sum(o.duration IS NULL) FROM wt_api o JOIN wt_call c ON c.id = o.call_id"
 		 " LEFT JOIN wt_string n ON n.id = c.name_id WHERE " WINDOW " GROUP BY 1",
-			"SELECT n.string, " RPD_TIMES ", 0, 0 FROM rocpd_api o"
+			"SELECT n.string, " RPD_TIMES " FROM rocpd_api o"
 			" JOIN rocpd_string n ON n.id = o.apiName_id WHERE " RPD_WINDOW " GROUP BY 1"},
 		{NULL, NULL}, {WT_COLUMN_FAILED, WT_COLUMN_UNRETURNED},
 		{WT_COLUMN_SHARE, WT_COLUMN_TOTAL, WT_COLUMN_COUNT, WT_COLUMN_AVERAGE, WT_COLUMN_MIN,
 			WT_COLUMN_MAX, WT_COLUMN_FAILED, WT_COLUMN_UNRETURNED, WT_COLUMN_NAME}},
 	{"copy", "Copy", "copies or fills", false,
-		{"SELECT " COPY_NAME ", " AGGREGATES ", sum(k.bytes), 0 FROM wt_op o"
+		{"SELECT " COPY_NAME ", " AGGREGATES ", sum(k.bytes), NULL FROM wt_op o"
 		 " JOIN wt_shape s ON s.id = o.shape_id LEFT JOIN wt_copy k ON k.id = o.id"
 		 " WHERE s.kind IN (2, 3) AND " WINDOW " GROUP BY 1",
-			"SELECT t.string, " RPD_TIMES ", 0, 0 FROM " RPD_OP
-			" AND (t.string LIKE 'Copy%' OR t.string LIKE 'Fill%') GROUP BY 1"},
+			"SELECT t.string, " RPD_TIMES " FROM " RPD_OP
+			" AND " RPD_IS_COPY " GROUP BY 1"},
 		{NULL, NULL}, {WT_COLUMN_BYTES},
 		{WT_COLUMN_SHARE, WT_COLUMN_TOTAL, WT_COLUMN_COUNT, WT_COLUMN_AVERAGE, WT_COLUMN_MIN,
 			WT_COLUMN_MAX, WT_COLUMN_BYTES, WT_COLUMN_RATE, WT_COLUMN_NAME}},
@@ -89,8 +90,7 @@ const struct wt_summary_by wt_summary_bys[] = {
 	{"device", "Device", "operations", false,
 		{"SELECT " DEVICE_NAME ", " AGGREGATES ", sum(s.kind = 1), sum(s.kind > 1) FROM " OP_DEVICE
 		 " GROUP BY 1",
-			"SELECT 'GPU ' || o.gpuId, " RPD_TIMES ", sum(t.string = 'KernelExecution'),"
-			" sum(t.string <> 'KernelExecution') FROM " RPD_OP " GROUP BY 1"},
+			"SELECT 'GPU ' || o.gpuId, " RPD_TIMES ", sum(NOT " RPD_IS_COPY "), sum(" RPD_IS_COPY ") FROM " RPD_OP " GROUP BY 1"},
 		{"SELECT " DEVICE_NAME ", o.start, o.duration FROM " OP_DEVICE " ORDER BY 1, 2",
 			"SELECT 'GPU ' || o.gpuId, o.start, o.\"end\" - o.start FROM rocpd_op o"
 			" WHERE " RPD_WINDOW " ORDER BY 1, 2"},
@@ -141,7 +141,8 @@ static struct wt_summary_row *row_of(struct wt_summary *summary, const char *raw
 	if (!id)
 		return NULL;
 	if (id > summary->rows.cnt &&
-		wt_vec__push(&summary->rows, (struct wt_summary_row){.name = id, .min_ns = UINT64_MAX}))
+		wt_vec__push(&summary->rows, (struct wt_summary_row){.name = id, .min_ns = UINT64_MAX,
+				.extra = {WT_SUMMARY_ABSENT, WT_SUMMARY_ABSENT}}))
 		return NULL;
 	return &summary->rows.data[id - 1];
 }
@@ -169,7 +170,10 @@ static int add_up(struct wt_summary *summary, struct wt_trace *trace, sqlite3_st
 			row->min_ns = low < row->min_ns ? low : row->min_ns;
 		row->max_ns = high > row->max_ns ? high : row->max_ns;
 		for (int i = 0; i < 2 && sqlite3_column_count(stmt) > 5; i++)
-			add(&row->extra[i], wt_trace__uint(stmt, 5 + i));
+			if (sqlite3_column_type(stmt, 5 + i) != SQLITE_NULL) {
+				row->extra[i] = row->extra[i] == WT_SUMMARY_ABSENT ? 0 : row->extra[i];
+				add(&row->extra[i], wt_trace__uint(stmt, 5 + i));
+			}
 		add(&summary->total_ns, wt_trace__uint(stmt, 2));
 	}
 	return step;

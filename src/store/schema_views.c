@@ -14,7 +14,8 @@
 	"(SELECT d.number FROM wt_lane l JOIN wt_device d ON d.id = l.device_id"                   \
 	" WHERE l.id = o.lane_id)"
 
-#define HEX(value) "printf('0x%x', " value ")"
+/* printf would make 0x0 of NULL */
+#define HEX(value) "CASE WHEN " value " IS NULL THEN NULL ELSE printf('0x%x', " value ") END"
 
 /* opType_id of a shape: see enum wt_fixed_string */
 #define OP_TYPE_ID                                                                                 \
