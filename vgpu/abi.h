@@ -74,11 +74,11 @@ enum abi_packet_type {
 	ABI_PACKET_AGENT = 4,
 	ABI_PACKET_BARRIER_OR = 5,
 };
-#define ABI_HEADER_TYPE_MASK 0xffu
+#define ABI_HEADER_TYPE_MASK   0xffu
 #define ABI_HEADER_BARRIER_BIT (1u << 8)
 
 enum abi_vendor_format {
-	ABI_VENDOR_PM4_IB = 1,	      /* undocumented: ROCr's instruction cache invalidation */
+	ABI_VENDOR_PM4_IB = 1,        /* undocumented: ROCr's instruction cache invalidation */
 	ABI_VENDOR_BARRIER_VALUE = 2, /* HSA_AMD_PACKET_TYPE_BARRIER_VALUE */
 };
 
@@ -156,9 +156,9 @@ enum abi_sdma_op {
 	ABI_SDMA_TIMESTAMP = 13,
 	ABI_SDMA_GCR = 17,
 };
-#define ABI_SDMA_COPY_RECT 4	  /* sub-operation of COPY */
+#define ABI_SDMA_COPY_RECT    4   /* sub-operation of COPY */
 #define ABI_SDMA_ATOMIC_ADD64 47u /* the only atomic that ROCr uses */
-#define ABI_SDMA_MAX_DWORDS 16
+#define ABI_SDMA_MAX_DWORDS   16
 
 /* ---- KFD: newer than some distributions' linux/kfd_ioctl.h ---- */
 
@@ -319,7 +319,7 @@ static_assert(sizeof(struct abi_amdgpu_info_args) == 32, "drm_amdgpu_info");
 static_assert(sizeof(struct abi_amdgpu_gem_va) == 40, "drm_amdgpu_gem_va");
 static_assert(sizeof(struct abi_amdgpu_memory) == 96, "drm_amdgpu_memory_info");
 
-#define ABI_FAMILY_AI 141 /* Vega and the CDNA line */
+#define ABI_FAMILY_AI     141 /* Vega and the CDNA line */
 #define ABI_VRAM_TYPE_HBM 6
 
 #endif

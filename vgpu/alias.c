@@ -29,7 +29,7 @@ struct vg_alias_map {
  * Release and acquire on the ranges themselves: who read a changed range then sees the odd
  * generation of the writer that changed it. (On x86-64 these cost nothing.)
  */
-#define GET(x)	  atomic_load_explicit(&(x), memory_order_acquire)
+#define GET(x)    atomic_load_explicit(&(x), memory_order_acquire)
 #define SET(x, v) atomic_store_explicit(&(x), (v), memory_order_release)
 
 struct vg_alias_map *vg_alias__new(void)

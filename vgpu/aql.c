@@ -61,13 +61,14 @@ static void publish(struct vg_queue *q)
 
 static bool stamping(const struct vg_queue *q)
 {
-	return (__atomic_load_n(&q->aql->queue_properties, __ATOMIC_RELAXED) & ABI_QUEUE_PROFILING) ||
+	return (__atomic_load_n(&q->aql->queue_properties, __ATOMIC_RELAXED) &
+		       ABI_QUEUE_PROFILING) ||
 	       vg_proc()->conf.always_stamp;
 }
 
 /*
- * Record, stamps, decrement, mailbox, interrupt, in this order: whoever sees the decrement finds the
- * record and the stamps, and may free the signal, so everything else is read from it before.
+ * Record, stamps, decrement, mailbox, interrupt, in this order: whoever sees the decrement finds
+ * the record and the stamps, and may free the signal, so everything else is read from it before.
  */
 static void complete(struct vg_queue *q, const struct vg_flight *f)
 {
@@ -89,12 +90,13 @@ static void complete(struct vg_queue *q, const struct vg_flight *f)
 		s->start_ts = vg_ticks(f->start);
 		s->end_ts = vg_ticks(f->end);
 	}
-	/* Sequentially consistent: pairs with the parking of a thread that waits for this signal. */
+	/* Sequentially consistent: pairs with the parking of a thread that waits for this signal.
+	 */
 	__atomic_fetch_sub(&s->value, 1, __ATOMIC_SEQ_CST);
 	vg_queue__signal_changed();
 	if (mailbox) {
-		__atomic_store_n((uint64_t *)vg_va(mailbox, &q->va_data), (uint64_t)id,
-			__ATOMIC_RELEASE);
+		__atomic_store_n(
+			(uint64_t *)vg_va(mailbox, &q->va_data), (uint64_t)id, __ATOMIC_RELEASE);
 		vg_event__interrupt(id);
 	}
 }
@@ -115,7 +117,8 @@ void vg_aql__complete_due(struct vg_queue *q)
 
 static char *slot_of(const struct vg_queue *q, uint64_t index)
 {
-	return q->ring + index % (q->ring_bytes / sizeof(union abi_packet)) * sizeof(union abi_packet);
+	return q->ring +
+	       index % (q->ring_bytes / sizeof(union abi_packet)) * sizeof(union abi_packet);
 }
 
 static bool is_valid(const struct vg_queue *q, uint64_t index)
@@ -166,7 +169,8 @@ static bool covered(struct vg_queue *q, uint64_t i)
 			return false;
 		q->bare = true;
 		bell = (int64_t)i;
-		TRACE(1, "queue %u: packet %llu runs without a doorbell", q->id, (unsigned long long)i);
+		TRACE(1, "queue %u: packet %llu runs without a doorbell", q->id,
+			(unsigned long long)i);
 	}
 	q->bare_since = 0;
 	q->bell_seen = bell;
@@ -241,9 +245,9 @@ static uint8_t record_kind(const union abi_packet *p, unsigned type)
 	};
 
 	if (type == ABI_PACKET_VENDOR)
-		return p->value.format == ABI_VENDOR_BARRIER_VALUE ? VG_REC_BARRIER_VALUE :
-		       p->value.format == ABI_VENDOR_PM4_IB	   ? VG_REC_PM4 :
-								     VG_REC_UNKNOWN;
+		return p->value.format == ABI_VENDOR_BARRIER_VALUE ? VG_REC_BARRIER_VALUE
+		       : p->value.format == ABI_VENDOR_PM4_IB      ? VG_REC_PM4
+								   : VG_REC_UNKNOWN;
 	return type < sizeof kinds && kinds[type] ? kinds[type] : VG_REC_UNKNOWN;
 }
 
@@ -256,8 +260,8 @@ static bool is_readable(struct vg_queue *q, uint64_t va, uint64_t bytes)
 	       bytes <= q->args_base + q->args_size - va;
 }
 
-static void describe_dispatch(struct vg_queue *q, struct vg_rec *r, const struct abi_dispatch_packet *d,
-	const struct vg_kernel *k)
+static void describe_dispatch(struct vg_queue *q, struct vg_rec *r,
+	const struct abi_dispatch_packet *d, const struct vg_kernel *k)
 {
 	r->kernel = k->name ? k->id : 0;
 	r->kernel_object = d->kernel_object;
@@ -299,7 +303,7 @@ static void record(struct vg_queue *q, struct vg_flight *f, const union abi_pack
 
 static void run(struct vg_queue *q, const union abi_packet *p, unsigned type, struct vg_flight *f)
 {
-	struct vg_blit_result did = { record_kind(p, type), 0 };
+	struct vg_blit_result did = {record_kind(p, type), 0};
 	const struct vg_kernel *k = NULL;
 
 	f->end = f->start;
@@ -311,9 +315,9 @@ static void run(struct vg_queue *q, const union abi_packet *p, unsigned type, st
 			args = vg_va(p->dispatch.kernarg_address, &q->va_data);
 		if (k->effect != VG_EFFECT_NONE)
 			did = vg_blit__run(k, args, p->dispatch.grid[0], &q->va_data);
-		f->end += did.kind == VG_REC_DISPATCH || k->own_time ?
-				  k->ns :
-				  vg_conf__copy_ns(&vg_proc()->conf, did.bytes);
+		f->end += did.kind == VG_REC_DISPATCH || k->own_time
+				  ? k->ns
+				  : vg_conf__copy_ns(&vg_proc()->conf, did.bytes);
 	} else if (any_dependency(p, type)) {
 		/* A dependency is met in real time. */
 		q->now = vg_now();
@@ -343,7 +347,7 @@ static void consume(struct vg_queue *q, uint64_t i)
 static enum vg_step step(struct vg_queue *q)
 {
 	uint64_t i = q->read;
-	struct vg_flight f = { .index = i };
+	struct vg_flight f = {.index = i};
 	union abi_packet *p = &q->head;
 	unsigned type;
 

@@ -68,7 +68,8 @@ static uint64_t copy_linear(const struct call *c)
 		n *= unit = arg32(c, 5);
 	else
 		n = n ? (n - 1) * 4 + arg32(c, 5) : 0;
-	memmove(at(c, arg64(c, 1)) + arg64(c, 3) * unit, at(c, arg64(c, 0)) + arg64(c, 2) * unit, n);
+	memmove(at(c, arg64(c, 1)) + arg64(c, 3) * unit, at(c, arg64(c, 0)) + arg64(c, 2) * unit,
+		n);
 	return n;
 }
 
@@ -155,8 +156,8 @@ static uint64_t stream_write(const struct call *c)
 	if (c->k->arg_cnt < 3)
 		return 0;
 	if (arg64(c, 0))
-		__atomic_store_n((uint32_t *)at(c, arg64(c, 0)), (uint32_t)arg64(c, 2),
-			__ATOMIC_RELEASE);
+		__atomic_store_n(
+			(uint32_t *)at(c, arg64(c, 0)), (uint32_t)arg64(c, 2), __ATOMIC_RELEASE);
 	else if (arg64(c, 1))
 		__atomic_store_n((uint64_t *)at(c, arg64(c, 1)), arg64(c, 2), __ATOMIC_RELEASE);
 	return 0;
@@ -173,50 +174,51 @@ static uint64_t copy_raw(uint64_t to, uint64_t from, uint64_t n, struct vg_va_ca
 
 static struct vg_blit_result run_raw(const char *args, uint32_t grid, struct vg_va_cache *cache)
 {
-	struct vg_blit_result r = { VG_REC_DISPATCH, 0 };
-	uint64_t base, size, u[11] = { 0 };
+	struct vg_blit_result r = {VG_REC_DISPATCH, 0};
+	uint64_t base, size, u[11] = {0};
 
 	if (!args)
 		return r;
 	memcpy(u, args, 32);
 	/* The longer layouts only where the argument buffer is known to be that long. */
-	if (vg_mem__range((uintptr_t)args, &base, &size) && base + size - (uintptr_t)args >= sizeof u)
+	if (vg_mem__range((uintptr_t)args, &base, &size) &&
+		base + size - (uintptr_t)args >= sizeof u)
 		memcpy(u, args, sizeof u);
 	if ((uint32_t)u[10] == grid && u[0] && u[8] >= u[0] && u[8] - u[0] == u[9] - u[1]) {
 		/* aligned copy: starts of four phases, ends of source and target, items */
-		r = (struct vg_blit_result){ VG_REC_COPY, copy_raw(u[1], u[0], u[8] - u[0], cache) };
+		r = (struct vg_blit_result){VG_REC_COPY, copy_raw(u[1], u[0], u[8] - u[0], cache)};
 	} else if ((uint32_t)u[6] == grid && u[0] && u[4] >= u[0] && u[4] - u[0] == u[5] - u[1]) {
 		/* misaligned copy: starts of two phases, ends, items */
-		r = (struct vg_blit_result){ VG_REC_COPY, copy_raw(u[1], u[0], u[4] - u[0], cache) };
+		r = (struct vg_blit_result){VG_REC_COPY, copy_raw(u[1], u[0], u[4] - u[0], cache)};
 	} else if ((uint32_t)(u[3] >> 32) == grid && u[0] && u[2] >= u[0] &&
 		   vg_mem__covers(u[0], u[2] - u[0])) {
 		/* fill: starts of two phases, end, value, items */
 		uint32_t value = (uint32_t)u[3];
 
 		fill(vg_va(u[0], cache), (const char *)&value, 4, (u[2] - u[0]) / 4);
-		r = (struct vg_blit_result){ VG_REC_FILL, u[2] - u[0] };
+		r = (struct vg_blit_result){VG_REC_FILL, u[2] - u[0]};
 	}
 	return r;
 }
 
-struct vg_blit_result vg_blit__run(const struct vg_kernel *k, const char *kernarg, uint32_t grid,
-	struct vg_va_cache *cache)
+struct vg_blit_result vg_blit__run(
+	const struct vg_kernel *k, const char *kernarg, uint32_t grid, struct vg_va_cache *cache)
 {
 	static const struct {
 		uint8_t kind;
 		uint64_t (*run)(const struct call *c);
 	} effects[] = {
-		[VG_EFFECT_COPY] = { VG_REC_COPY, copy_linear },
-		[VG_EFFECT_COPY_RECT] = { VG_REC_COPY, copy_rect },
-		[VG_EFFECT_FILL] = { VG_REC_FILL, fill_linear },
-		[VG_EFFECT_FILL_2D] = { VG_REC_FILL, fill_2d },
-		[VG_EFFECT_STREAM_WRITE] = { VG_REC_DISPATCH, stream_write },
+		[VG_EFFECT_COPY] = {VG_REC_COPY, copy_linear},
+		[VG_EFFECT_COPY_RECT] = {VG_REC_COPY, copy_rect},
+		[VG_EFFECT_FILL] = {VG_REC_FILL, fill_linear},
+		[VG_EFFECT_FILL_2D] = {VG_REC_FILL, fill_2d},
+		[VG_EFFECT_STREAM_WRITE] = {VG_REC_DISPATCH, stream_write},
 	};
-	struct call c = { k, kernarg, cache };
+	struct call c = {k, kernarg, cache};
 
 	if (k->effect == VG_EFFECT_RAW)
 		return run_raw(kernarg, grid, cache);
 	if (k->effect == VG_EFFECT_NONE || !kernarg)
-		return (struct vg_blit_result){ VG_REC_DISPATCH, 0 };
-	return (struct vg_blit_result){ effects[k->effect].kind, effects[k->effect].run(&c) };
+		return (struct vg_blit_result){VG_REC_DISPATCH, 0};
+	return (struct vg_blit_result){effects[k->effect].kind, effects[k->effect].run(&c)};
 }

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS	     1024
-#define MAX_IMAGE    (256ull << 20) /* how far the ELF header may lie before the descriptor */
-#define NAME_BYTES   8192	    /* mangled C++ names are long */
-#define CACHE_SIZE   (sizeof(((struct vg_queue *)0)->kcache) / sizeof(struct vg_kernel *))
+#define BUCKETS    1024
+#define MAX_IMAGE  (256ull << 20) /* how far the ELF header may lie before the descriptor */
+#define NAME_BYTES 8192           /* mangled C++ names are long */
+#define CACHE_SIZE (sizeof(((struct vg_queue *)0)->kcache) / sizeof(struct vg_kernel *))
 
 struct vg_code_state {
 	struct vg_lock lock;
@@ -31,8 +31,8 @@ static struct vg_code_state *state(void)
 		s = vg_zalloc(sizeof *s);
 		if (!s)
 			return NULL;
-		if (!__atomic_compare_exchange_n(&p->code, &none, s, false, __ATOMIC_ACQ_REL,
-			    __ATOMIC_ACQUIRE))
+		if (!__atomic_compare_exchange_n(
+			    &p->code, &none, s, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			s = none;
 	}
 	return s;
@@ -46,8 +46,8 @@ static bool read_code_object(struct vg_kernel *k, char *name)
 		return false;
 	page = k->object & ~0xfffull;
 	for (; page >= base && k->object - page < MAX_IMAGE; page -= 4096) {
-		if (vg_elf__kernel(page, base + size - page, k->object, name, NAME_BYTES, &k->arg_cnt,
-			    k->arg_offset))
+		if (vg_elf__kernel(page, base + size - page, k->object, name, NAME_BYTES,
+			    &k->arg_cnt, k->arg_offset))
 			return true;
 		if (page < 4096)
 			break;
@@ -63,14 +63,14 @@ void vg_kernel__classify(struct vg_kernel *k, bool has_elf)
 		enum vg_effect effect;
 		bool aligned;
 	} known[] = {
-		{ "__amd_rocclr_copyBuffer", VG_EFFECT_COPY, false },
-		{ "__amd_rocclr_copyBufferAligned", VG_EFFECT_COPY, true },
-		{ "__amd_rocclr_copyBufferRect", VG_EFFECT_COPY_RECT, false },
-		{ "__amd_rocclr_copyBufferRectAligned", VG_EFFECT_COPY_RECT, true },
-		{ "__amd_rocclr_fillBuffer", VG_EFFECT_FILL, false },
-		{ "__amd_rocclr_fillBufferAligned", VG_EFFECT_FILL, true },
-		{ "__amd_rocclr_fillBufferAligned2D", VG_EFFECT_FILL_2D, true },
-		{ "__amd_rocclr_streamOpsWrite", VG_EFFECT_STREAM_WRITE, false },
+		{"__amd_rocclr_copyBuffer", VG_EFFECT_COPY, false},
+		{"__amd_rocclr_copyBufferAligned", VG_EFFECT_COPY, true},
+		{"__amd_rocclr_copyBufferRect", VG_EFFECT_COPY_RECT, false},
+		{"__amd_rocclr_copyBufferRectAligned", VG_EFFECT_COPY_RECT, true},
+		{"__amd_rocclr_fillBuffer", VG_EFFECT_FILL, false},
+		{"__amd_rocclr_fillBufferAligned", VG_EFFECT_FILL, true},
+		{"__amd_rocclr_fillBufferAligned2D", VG_EFFECT_FILL_2D, true},
+		{"__amd_rocclr_streamOpsWrite", VG_EFFECT_STREAM_WRITE, false},
 	};
 
 	k->effect = has_elf ? VG_EFFECT_NONE : VG_EFFECT_RAW;
@@ -93,21 +93,23 @@ static void resolve(struct vg_code_state *s, struct vg_queue *q, struct vg_kerne
 	k->ns = vg_conf__kernel_ns(&p->conf, has_elf ? k->name : "", &k->own_time);
 	if (k->name)
 		vg_spool__name(&p->spool, &q->spool, k->id, k->name);
-	TRACE(1, "kernel %s object 0x%llx effect %d, %u arguments", k->name ? k->name : "(no code object)",
-		(unsigned long long)k->object, k->effect, k->arg_cnt);
+	TRACE(1, "kernel %s object 0x%llx effect %d, %u arguments",
+		k->name ? k->name : "(no code object)", (unsigned long long)k->object, k->effect,
+		k->arg_cnt);
 }
 
 /* Is what lies there now still what the entry says? */
 static bool still_valid(struct vg_code_state *s, const struct vg_kernel *k)
 {
-	struct vg_kernel now = { .object = k->object };
+	struct vg_kernel now = {.object = k->object};
 	bool has_elf = read_code_object(&now, s->name);
 
-	return has_elf ? k->name && !strcmp(k->name, s->name) && k->arg_cnt == now.arg_cnt : !k->name;
+	return has_elf ? k->name && !strcmp(k->name, s->name) && k->arg_cnt == now.arg_cnt
+		       : !k->name;
 }
 
-static struct vg_kernel *look_up(struct vg_code_state *s, struct vg_queue *q, uint64_t object,
-	uint32_t gen)
+static struct vg_kernel *look_up(
+	struct vg_code_state *s, struct vg_queue *q, uint64_t object, uint32_t gen)
 {
 	struct vg_kernel **bucket = &s->table[(object >> 6) % BUCKETS], *k;
 

@@ -12,10 +12,10 @@
  * the marketing name in libdrm's amdgpu.ids. Only gfx9: later chips have other SDMA packets.
  */
 static const struct vg_arch archs[] = {
-	{ "gfx90a", 90010, 0x740f, 2, 0x3d, "aldebaran", 104, 8, 14, 8, true },
-	{ "gfx908", 90008, 0x738c, 1, 0x32, "arcturus", 120, 8, 16, 10, true },
-	{ "gfx906", 90006, 0x66a1, 2, 0x28, "vega20", 60, 4, 16, 10, true },
-	{ "gfx900", 90000, 0x6860, 0, 0x01, "vega10", 64, 4, 16, 10, false },
+	{"gfx90a", 90010, 0x740f, 2, 0x3d, "aldebaran", 104, 8, 14, 8, true},
+	{"gfx908", 90008, 0x738c, 1, 0x32, "arcturus", 120, 8, 16, 10, true},
+	{"gfx906", 90006, 0x66a1, 2, 0x28, "vega20", 60, 4, 16, 10, true},
+	{"gfx900", 90000, 0x6860, 0, 0x01, "vega10", 64, 4, 16, 10, false},
 };
 
 const struct vg_arch *vg_arch_at(unsigned i)

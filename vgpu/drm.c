@@ -50,14 +50,14 @@ static void device_info(union info_answer *u)
 
 static void memory_info(union info_answer *u)
 {
-	struct abi_amdgpu_heap heap = { VG_VRAM_BYTES, VG_VRAM_BYTES, 0, VG_VRAM_BYTES };
+	struct abi_amdgpu_heap heap = {VG_VRAM_BYTES, VG_VRAM_BYTES, 0, VG_VRAM_BYTES};
 
-	u->memory = (struct abi_amdgpu_memory){ heap, heap, heap };
+	u->memory = (struct abi_amdgpu_memory){heap, heap, heap};
 }
 
 static void vram_gtt_info(union info_answer *u)
 {
-	u->vram_gtt = (struct abi_amdgpu_vram_gtt){ VG_VRAM_BYTES, VG_VRAM_BYTES, VG_VRAM_BYTES };
+	u->vram_gtt = (struct abi_amdgpu_vram_gtt){VG_VRAM_BYTES, VG_VRAM_BYTES, VG_VRAM_BYTES};
 }
 
 static void one_info(union info_answer *u)
@@ -80,17 +80,17 @@ static const struct {
 	uint32_t bytes; /* 0: as many as the caller asks for */
 	void (*answer)(union info_answer *u);
 } infos[] = {
-	{ ABI_INFO_ACCEL_WORKING, 4, one_info },
-	{ ABI_INFO_HW_IP_INFO, 32, zero_info },
-	{ ABI_INFO_HW_IP_COUNT, 4, one_info },
-	{ ABI_INFO_TIMESTAMP, 8, timestamp_info },
-	{ ABI_INFO_FW_VERSION, 8, zero_info },
-	{ ABI_INFO_VRAM_USAGE, 8, zero_info },
-	{ ABI_INFO_GTT_USAGE, 8, zero_info },
-	{ ABI_INFO_VRAM_GTT, sizeof(struct abi_amdgpu_vram_gtt), vram_gtt_info },
-	{ ABI_INFO_READ_MMR_REG, 0, zero_info }, /* GB_ADDR_CONFIG and such: libdrm stores them */
-	{ ABI_INFO_DEV_INFO, sizeof(struct abi_amdgpu_device), device_info },
-	{ ABI_INFO_MEMORY, sizeof(struct abi_amdgpu_memory), memory_info },
+	{ABI_INFO_ACCEL_WORKING, 4, one_info},
+	{ABI_INFO_HW_IP_INFO, 32, zero_info},
+	{ABI_INFO_HW_IP_COUNT, 4, one_info},
+	{ABI_INFO_TIMESTAMP, 8, timestamp_info},
+	{ABI_INFO_FW_VERSION, 8, zero_info},
+	{ABI_INFO_VRAM_USAGE, 8, zero_info},
+	{ABI_INFO_GTT_USAGE, 8, zero_info},
+	{ABI_INFO_VRAM_GTT, sizeof(struct abi_amdgpu_vram_gtt), vram_gtt_info},
+	{ABI_INFO_READ_MMR_REG, 0, zero_info}, /* GB_ADDR_CONFIG and such: libdrm stores them */
+	{ABI_INFO_DEV_INFO, sizeof(struct abi_amdgpu_device), device_info},
+	{ABI_INFO_MEMORY, sizeof(struct abi_amdgpu_memory), memory_info},
 };
 
 static int info(int gpu, void *arg)
@@ -222,15 +222,15 @@ static const struct {
 	unsigned nr;
 	int (*run)(int gpu, void *arg);
 } calls[] = {
-	{ ABI_DRM_VERSION, version },
-	{ ABI_DRM_GET_CLIENT, get_client },
-	{ ABI_DRM_GEM_CLOSE, nothing },
-	{ ABI_DRM_GET_CAP, get_cap },
-	{ ABI_DRM_PRIME_HANDLE_TO_FD, prime_handle_to_fd },
-	{ ABI_DRM_PRIME_FD_TO_HANDLE, prime_fd_to_handle },
-	{ ABI_DRM_AMDGPU_GEM_MMAP, gem_mmap },
-	{ ABI_DRM_AMDGPU_INFO, info },
-	{ ABI_DRM_AMDGPU_GEM_VA, gem_va },
+	{ABI_DRM_VERSION, version},
+	{ABI_DRM_GET_CLIENT, get_client},
+	{ABI_DRM_GEM_CLOSE, nothing},
+	{ABI_DRM_GET_CAP, get_cap},
+	{ABI_DRM_PRIME_HANDLE_TO_FD, prime_handle_to_fd},
+	{ABI_DRM_PRIME_FD_TO_HANDLE, prime_fd_to_handle},
+	{ABI_DRM_AMDGPU_GEM_MMAP, gem_mmap},
+	{ABI_DRM_AMDGPU_INFO, info},
+	{ABI_DRM_AMDGPU_GEM_VA, gem_va},
 };
 
 int vg_drm__ioctl(int gpu, unsigned long request, void *arg)

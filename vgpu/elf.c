@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define NOTE_AMDGPU_METADATA 32
-#define MACHINE_AMDGPU	     224
+#define MACHINE_AMDGPU       224
 
 /* ---- as much msgpack as the metadata uses ---- */
 
@@ -38,10 +38,10 @@ static uint64_t big_endian(struct reader *r, unsigned bytes)
 
 static struct item take_string(struct reader *r, uint64_t n)
 {
-	struct item v = { ITEM_STR, n, (const char *)r->p };
+	struct item v = {ITEM_STR, n, (const char *)r->p};
 
 	if (n > (uint64_t)(r->end - r->p))
-		return (struct item){ ITEM_END, 0, NULL };
+		return (struct item){ITEM_END, 0, NULL};
 	r->p += n;
 	return v;
 }
@@ -52,41 +52,54 @@ static struct item next_item(struct reader *r)
 	static const struct {
 		uint8_t type, number, skip;
 	} forms[32] = {
-		[0x00] = { ITEM_OTHER, 0, 0 }, [0x02] = { ITEM_INT, 0, 0 }, [0x03] = { ITEM_INT, 0, 0 },
-		[0x04] = { ITEM_STR, 1, 0 }, [0x05] = { ITEM_STR, 2, 0 }, [0x06] = { ITEM_STR, 4, 0 },
-		[0x0a] = { ITEM_OTHER, 0, 4 }, [0x0b] = { ITEM_OTHER, 0, 8 },
-		[0x0c] = { ITEM_INT, 1, 0 }, [0x0d] = { ITEM_INT, 2, 0 },
-		[0x0e] = { ITEM_INT, 4, 0 }, [0x0f] = { ITEM_INT, 8, 0 },
-		[0x10] = { ITEM_INT, 1, 0 }, [0x11] = { ITEM_INT, 2, 0 },
-		[0x12] = { ITEM_INT, 4, 0 }, [0x13] = { ITEM_INT, 8, 0 },
-		[0x19] = { ITEM_STR, 1, 0 }, [0x1a] = { ITEM_STR, 2, 0 }, [0x1b] = { ITEM_STR, 4, 0 },
-		[0x1c] = { ITEM_ARRAY, 2, 0 }, [0x1d] = { ITEM_ARRAY, 4, 0 },
-		[0x1e] = { ITEM_MAP, 2, 0 }, [0x1f] = { ITEM_MAP, 4, 0 },
+		[0x00] = {ITEM_OTHER, 0, 0},
+		[0x02] = {ITEM_INT, 0, 0},
+		[0x03] = {ITEM_INT, 0, 0},
+		[0x04] = {ITEM_STR, 1, 0},
+		[0x05] = {ITEM_STR, 2, 0},
+		[0x06] = {ITEM_STR, 4, 0},
+		[0x0a] = {ITEM_OTHER, 0, 4},
+		[0x0b] = {ITEM_OTHER, 0, 8},
+		[0x0c] = {ITEM_INT, 1, 0},
+		[0x0d] = {ITEM_INT, 2, 0},
+		[0x0e] = {ITEM_INT, 4, 0},
+		[0x0f] = {ITEM_INT, 8, 0},
+		[0x10] = {ITEM_INT, 1, 0},
+		[0x11] = {ITEM_INT, 2, 0},
+		[0x12] = {ITEM_INT, 4, 0},
+		[0x13] = {ITEM_INT, 8, 0},
+		[0x19] = {ITEM_STR, 1, 0},
+		[0x1a] = {ITEM_STR, 2, 0},
+		[0x1b] = {ITEM_STR, 4, 0},
+		[0x1c] = {ITEM_ARRAY, 2, 0},
+		[0x1d] = {ITEM_ARRAY, 4, 0},
+		[0x1e] = {ITEM_MAP, 2, 0},
+		[0x1f] = {ITEM_MAP, 4, 0},
 	};
 	uint64_t n;
 	uint8_t c;
 
 	if (r->p >= r->end)
-		return (struct item){ ITEM_END, 0, NULL };
+		return (struct item){ITEM_END, 0, NULL};
 	c = *r->p++;
 	if (c < 0x80)
-		return (struct item){ ITEM_INT, c, NULL };
+		return (struct item){ITEM_INT, c, NULL};
 	if (c < 0x90)
-		return (struct item){ ITEM_MAP, c & 15u, NULL };
+		return (struct item){ITEM_MAP, c & 15u, NULL};
 	if (c < 0xa0)
-		return (struct item){ ITEM_ARRAY, c & 15u, NULL };
+		return (struct item){ITEM_ARRAY, c & 15u, NULL};
 	if (c < 0xc0)
 		return take_string(r, c & 31u);
 	if (c >= 0xe0)
-		return (struct item){ ITEM_INT, (uint64_t)(int64_t)(int8_t)c, NULL };
+		return (struct item){ITEM_INT, (uint64_t)(int64_t)(int8_t)c, NULL};
 	c &= 31;
 	n = big_endian(r, forms[c].number);
 	if (forms[c].skip > r->end - r->p)
-		return (struct item){ ITEM_END, 0, NULL };
+		return (struct item){ITEM_END, 0, NULL};
 	r->p += forms[c].skip;
 	if (forms[c].type == ITEM_STR)
 		return take_string(r, n);
-	return (struct item){ forms[c].type, n, NULL };
+	return (struct item){forms[c].type, n, NULL};
 }
 
 static void skip_item(struct reader *r, int depth)
@@ -117,7 +130,8 @@ static bool read_argument(struct reader *r, uint32_t *offset)
 		} else if (is(key, ".value_kind")) {
 			struct item kind = next_item(r);
 
-			hidden = kind.type == ITEM_STR && kind.n > 7 && !memcmp(kind.s, "hidden_", 7);
+			hidden = kind.type == ITEM_STR && kind.n > 7 &&
+				 !memcmp(kind.s, "hidden_", 7);
 		} else {
 			skip_item(r, 0);
 		}
@@ -140,7 +154,8 @@ static bool read_kernel(struct reader *r, const char *symbol, unsigned *cnt, uin
 		} else if (is(key, ".args")) {
 			struct item args = next_item(r);
 
-			for (uint64_t k = 0; args.type == ITEM_ARRAY && k < args.n && r->p < r->end; k++) {
+			for (uint64_t k = 0; args.type == ITEM_ARRAY && k < args.n && r->p < r->end;
+				k++) {
 				uint32_t offset = 0;
 
 				if (read_argument(r, &offset) && *cnt < VG_MAX_ARGS)
@@ -165,7 +180,8 @@ static bool read_metadata(struct reader r, const char *symbol, unsigned *cnt, ui
 			continue;
 		}
 		kernels = next_item(&r);
-		for (uint64_t k = 0; kernels.type == ITEM_ARRAY && k < kernels.n && r.p < r.end; k++)
+		for (uint64_t k = 0; kernels.type == ITEM_ARRAY && k < kernels.n && r.p < r.end;
+			k++)
 			if (read_kernel(&r, symbol, cnt, offsets))
 				return true;
 		break;
@@ -187,7 +203,8 @@ static const void *at(const struct image *im, uint64_t offset, uint64_t bytes)
 }
 
 /* ROCr keeps the alignment of the file; what is not aligned is not a code object. */
-static const void *aligned_at(const struct image *im, uint64_t offset, uint64_t bytes, uint64_t align)
+static const void *aligned_at(
+	const struct image *im, uint64_t offset, uint64_t bytes, uint64_t align)
 {
 	return ((uintptr_t)im->base + offset) % align ? NULL : at(im, offset, bytes);
 }
@@ -227,8 +244,8 @@ static bool find_tables(const struct image *im, const Elf64_Phdr *dynamic, uint6
 	return at(im, *symbols, *cnt * sizeof(Elf64_Sym)) && at(im, *strings, *string_bytes);
 }
 
-static bool find_symbol(const struct image *im, const Elf64_Phdr *dynamic, uint64_t value, char *name,
-	size_t name_size)
+static bool find_symbol(const struct image *im, const Elf64_Phdr *dynamic, uint64_t value,
+	char *name, size_t name_size)
 {
 	uint64_t symbols, strings, string_bytes, cnt;
 
@@ -271,7 +288,8 @@ static void find_arguments(const struct image *im, const Elf64_Phdr *note, const
 		if (skip + n->n_descsz > (uint64_t)(end - p))
 			return;
 		if (n->n_type == NOTE_AMDGPU_METADATA &&
-			read_metadata((struct reader){ desc, desc + n->n_descsz }, symbol, cnt, offsets))
+			read_metadata(
+				(struct reader){desc, desc + n->n_descsz}, symbol, cnt, offsets))
 			return;
 		if (all > (uint64_t)(end - p))
 			return;
@@ -282,7 +300,7 @@ static void find_arguments(const struct image *im, const Elf64_Phdr *note, const
 bool vg_elf__kernel(uint64_t base, uint64_t room, uint64_t object, char *name, size_t name_size,
 	unsigned *arg_cnt, uint32_t *arg_offset)
 {
-	struct image im = { (const char *)(uintptr_t)base, room };
+	struct image im = {(const char *)(uintptr_t)base, room};
 	const Elf64_Ehdr *eh = aligned_at(&im, 0, sizeof *eh, 8);
 	const Elf64_Phdr *ph;
 	bool found = false;

@@ -29,8 +29,8 @@ struct event {
 };
 struct vg_event_state {
 	struct vg_lock lock;
-	uint32_t first_free;  /* no free signal event below */
-	uint64_t *page;	      /* slots that the thunk allocated, in its first call */
+	uint32_t first_free; /* no free signal event below */
+	uint64_t *page;      /* slots that the thunk allocated, in its first call */
 	uint32_t page_slots;
 	struct event events[VG_MAX_EVENTS];
 };
@@ -51,8 +51,8 @@ static struct vg_event_state *state(void)
 		s = vg_zalloc(sizeof *s);
 		if (!s)
 			return NULL;
-		if (!__atomic_compare_exchange_n(&p->event, &none, s, false, __ATOMIC_ACQ_REL,
-			    __ATOMIC_ACQUIRE))
+		if (!__atomic_compare_exchange_n(
+			    &p->event, &none, s, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			s = none; /* the loser's untouched pages cost nothing */
 	}
 	return s;
@@ -90,8 +90,8 @@ void vg_event__interrupt(uint32_t id)
 	e = lookup(s, id);
 	if (e) {
 		if (vg_proc()->spool.header)
-			atomic_fetch_add_explicit(&vg_proc()->spool.header->interrupts, 1,
-				memory_order_relaxed);
+			atomic_fetch_add_explicit(
+				&vg_proc()->spool.header->interrupts, 1, memory_order_relaxed);
 		if (s->page && id < s->page_slots)
 			s->page[id] = ~0ull; /* UNSIGNALED_EVENT_SLOT: the driver has seen it */
 		set_event(e);
@@ -107,15 +107,15 @@ static void adopt_page(struct vg_event_state *s, uint64_t handle)
 	if (!vg_mem__bo(handle, &bo))
 		return;
 	s->page = (uint64_t *)(uintptr_t)bo.va;
-	s->page_slots = bo.size / 8 < KFD_SIGNAL_EVENT_LIMIT ? (uint32_t)(bo.size / 8) :
-							       KFD_SIGNAL_EVENT_LIMIT;
+	s->page_slots = bo.size / 8 < KFD_SIGNAL_EVENT_LIMIT ? (uint32_t)(bo.size / 8)
+							     : KFD_SIGNAL_EVENT_LIMIT;
 	memset(s->page, 0xff, s->page_slots * 8ull);
 }
 
 int vg_event__create(struct kfd_ioctl_create_event_args *a)
 {
-	bool sig = a->event_type == KFD_IOC_EVENT_SIGNAL ||
-		   a->event_type == KFD_IOC_EVENT_DEBUG_EVENT;
+	bool sig =
+		a->event_type == KFD_IOC_EVENT_SIGNAL || a->event_type == KFD_IOC_EVENT_DEBUG_EVENT;
 	/* Id 0 is the kernel's own, for interrupts without an id. */
 	uint32_t first = sig ? 1 : KFD_SIGNAL_EVENT_LIMIT;
 	uint32_t end = sig ? KFD_SIGNAL_EVENT_LIMIT : VG_MAX_EVENTS;
@@ -137,8 +137,7 @@ int vg_event__create(struct kfd_ioctl_create_event_args *a)
 		return -ENOSPC;
 	}
 	s->events[id] = (struct event){
-		.used = true, .auto_reset = a->auto_reset, .type = a->event_type, .age = 1
-	};
+		.used = true, .auto_reset = a->auto_reset, .type = a->event_type, .age = 1};
 	a->event_id = id;
 	a->event_trigger_data = id;
 	a->event_slot_index = sig ? id : 0;
@@ -220,7 +219,7 @@ static uint32_t enter(struct vg_event_state *s, struct waiter *w, struct kfd_eve
 
 		if (!e)
 			return i;
-		*l = (struct wait_link){ .event = e, .waiter = w, .activated = e->signaled };
+		*l = (struct wait_link){.event = e, .waiter = w, .activated = e->signaled};
 		if (e->auto_reset)
 			e->signaled = false;
 		if (uses_age(l, &d[i]) && e->age != *age_of(&d[i]))
@@ -276,7 +275,7 @@ int vg_event__wait(struct kfd_ioctl_wait_events_args *a)
 	uint64_t deadline = monotonic_ns() + a->timeout * 1000000ull;
 	struct wait_link few[16], *links = few;
 	struct vg_event_state *s = state();
-	struct waiter w = { 0 };
+	struct waiter w = {0};
 	uint32_t cnt = a->num_events, entered;
 	int result = -1;
 

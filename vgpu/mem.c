@@ -45,8 +45,8 @@ static struct vg_mem_state *state(void)
 		s->alias = vg_alias__new();
 		if (!s->alias)
 			return NULL;
-		if (!__atomic_compare_exchange_n(&p->mem, &none, s, false, __ATOMIC_ACQ_REL,
-			    __ATOMIC_ACQUIRE)) {
+		if (!__atomic_compare_exchange_n(
+			    &p->mem, &none, s, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 			vg_alias__free(s->alias);
 			munmap(s, sizeof *s);
 			s = none;
@@ -84,7 +84,8 @@ int vg_mem__alloc(struct kfd_ioctl_alloc_memory_of_gpu_args *a)
 	if (!s)
 		return -ENOMEM;
 	vg_lock(&s->lock);
-	if (a->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM && a->size > VG_VRAM_BYTES - s->vram_used[gpu]) {
+	if (a->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM &&
+		a->size > VG_VRAM_BYTES - s->vram_used[gpu]) {
 		vg_unlock(&s->lock);
 		return -ENOMEM;
 	}
@@ -93,7 +94,7 @@ int vg_mem__alloc(struct kfd_ioctl_alloc_memory_of_gpu_args *a)
 		vg_unlock(&s->lock);
 		return -ENOMEM;
 	}
-	*b = (struct buffer){ .bo = { gpu, a->flags, a->va_addr, a->size, 0 }, .used = true };
+	*b = (struct buffer){.bo = {gpu, a->flags, a->va_addr, a->size, 0}, .used = true};
 	if (a->flags & KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP) {
 		a->mmap_offset = VG_MMIO_OFFSET(gpu);
 	} else if (a->flags & FILE_BACKED) {
@@ -224,7 +225,7 @@ struct token {
 
 int vg_mem__export(uint64_t handle)
 {
-	struct token t = { TOKEN_MAGIC, getpid(), handle };
+	struct token t = {TOKEN_MAGIC, getpid(), handle};
 	struct vg_bo bo;
 	int fd;
 
@@ -244,8 +245,8 @@ int vg_mem__import(int fd, uint64_t *handle)
 {
 	struct token t;
 
-	if (pread(fd, &t, sizeof t, 0) != sizeof t || memcmp(t.magic, TOKEN_MAGIC, sizeof t.magic) ||
-		t.pid != getpid())
+	if (pread(fd, &t, sizeof t, 0) != sizeof t ||
+		memcmp(t.magic, TOKEN_MAGIC, sizeof t.magic) || t.pid != getpid())
 		return -EINVAL;
 	*handle = t.handle;
 	return 0;

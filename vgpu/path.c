@@ -11,14 +11,10 @@ static const struct {
 	const char *prefix;
 	bool open_end; /* more characters of the same component may follow */
 } ours[] = {
-	{ "/sys/devices/virtual/kfd", false },
-	{ "/sys/class/kfd", false },
-	{ "/sys/class/drm", false },
-	{ "/sys/dev/char/226:", true },
-	{ "/sys/module/amdgpu", false },
-	{ "/dev/dri", false },
-	{ "/dev/kfd", false },
-	{ "/proc/modules", false }, /* rocminfo 5.x asks lsmod whether the driver is loaded */
+	{"/sys/devices/virtual/kfd", false}, {"/sys/class/kfd", false}, {"/sys/class/drm", false},
+	{"/sys/dev/char/226:", true}, {"/sys/module/amdgpu", false}, {"/dev/dri", false},
+	{"/dev/kfd", false},
+	{"/proc/modules", false}, /* rocminfo 5.x asks lsmod whether the driver is loaded */
 };
 
 bool vg_path_is_ours(const char *p)

@@ -40,8 +40,8 @@ static const char *absolute(const char *variable)
 
 static const char *base_dir(unsigned i)
 {
-	const char *const dirs[] = { absolute("VGPU_DIR"), "/dev/shm", absolute("TMPDIR"), "/tmp",
-		"/var/tmp" };
+	const char *const dirs[] = {
+		absolute("VGPU_DIR"), "/dev/shm", absolute("TMPDIR"), "/tmp", "/var/tmp"};
 
 	for (unsigned k = 0; k < sizeof dirs / sizeof *dirs; k++)
 		if (dirs[k] && !i--)
@@ -49,30 +49,38 @@ static const char *base_dir(unsigned i)
 	return NULL;
 }
 
-/* Removes the contents of directory `fd`, which it closes. The trees are ours and five deep. */
+struct linux_dirent {
+	uint64_t d_ino;
+	int64_t d_off;
+	unsigned short d_reclen;
+	unsigned char d_type;
+	char d_name[];
+};
+
+/*
+ * Removes the contents of directory `fd`, which it closes. No malloc: _exit may be called in a
+ * signal handler. The trees are ours and ten deep.
+ */
 static void remove_below(int fd, int depth)
 {
-	DIR *d = fdopendir(fd);
-	struct dirent *e;
+	_Alignas(8) char buf[2048];
+	long n;
 
-	if (!d) {
-		close(fd);
-		return;
-	}
-	while ((e = readdir(d))) {
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-			continue;
-		if (!unlinkat(dirfd(d), e->d_name, 0))
-			continue;
-		if (depth < 16) {
-			int sub = raw_openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	while ((n = syscall(SYS_getdents64, fd, buf, sizeof buf)) > 0)
+		for (long at = 0; at < n;) {
+			const struct linux_dirent *e = (const void *)(buf + at);
+			int sub;
 
+			at += e->d_reclen;
+			if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+				!unlinkat(fd, e->d_name, 0) || depth == 16)
+				continue;
+			sub = raw_openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 			if (sub >= 0)
 				remove_below(sub, depth + 1);
+			unlinkat(fd, e->d_name, AT_REMOVEDIR);
 		}
-		unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
-	}
-	closedir(d);
+	syscall(SYS_close, fd);
 }
 
 static void remove_tree(int base, const char *name)
@@ -172,7 +180,8 @@ static void root_make(struct vg_proc *p)
 		remove_tree(AT_FDCWD, p->root); /* a tiny tmpfs: try the next */
 	}
 	p->root[0] = 0;
-	vg_trace("no directory for the emulated /sys could be made (tried /dev/shm, $TMPDIR, /tmp): %s",
+	vg_trace("no directory for the emulated /sys could be made (tried /dev/shm, $TMPDIR, "
+		 "/tmp): %s",
 		strerror(errno));
 }
 

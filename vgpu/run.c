@@ -21,15 +21,16 @@ static const struct {
 	const char *name, *argument, *help, *variable;
 	int key;
 } options[] = {
-	{ "gpus", "N", "number of GPUs, 0 to 8 (default 1)", "VGPU_GPUS", 'g' },
-	{ "arch", "NAME", "gfx90a (default), gfx908, gfx906 or gfx900", "VGPU_ARCH", 'a' },
-	{ "kernel-ns", "LIST", "simulated kernel time in ns (default 5000); patterns: 5000,gemm=20000",
-		"VGPU_KERNEL_NS", 'k' },
-	{ "copy-gbps", "G", "simulated copy speed in GB/s (default 25; 0: no time)", "VGPU_COPY_GBPS",
-		'c' },
-	{ "log", "FILE", "write one JSON line for every packet executed", "VGPU_LOG", 'l' },
-	{ "finish-log", "FILE", "finish the log that a killed vgpu-run left, and exit", NULL, 'f' },
-	{ "help", NULL, "show this help", NULL, 'h' },
+	{"gpus", "N", "number of GPUs, 0 to 8 (default 1)", "VGPU_GPUS", 'g'},
+	{"arch", "NAME", "gfx90a (default), gfx908, gfx906 or gfx900", "VGPU_ARCH", 'a'},
+	{"kernel-ns", "LIST",
+		"simulated kernel time in ns (default 5000); patterns: 5000,gemm=20000",
+		"VGPU_KERNEL_NS", 'k'},
+	{"copy-gbps", "G", "simulated copy speed in GB/s (default 25; 0: no time)",
+		"VGPU_COPY_GBPS", 'c'},
+	{"log", "FILE", "write one JSON line for every packet executed", "VGPU_LOG", 'l'},
+	{"finish-log", "FILE", "finish the log that a killed vgpu-run left, and exit", NULL, 'f'},
+	{"help", NULL, "show this help", NULL, 'h'},
 };
 #define OPTION_CNT (sizeof options / sizeof *options)
 
@@ -54,13 +55,15 @@ int run_fail(int code, const char *hint, const char *fmt, ...)
 static void help(void)
 {
 	puts("Usage: vgpu-run [OPTIONS] -- COMMAND...\n"
-	     "Runs COMMAND on an emulated AMD GPU. Kernels take simulated time and compute nothing;\n"
+	     "Runs COMMAND on an emulated AMD GPU. Kernels take simulated time and compute "
+	     "nothing;\n"
 	     "copies and fills really move bytes.\n\nOptions:");
 	for (size_t i = 0; i < OPTION_CNT; i++) {
 		char left[40];
 
 		snprintf(left, sizeof left, "--%s%s%s", options[i].name,
-			options[i].argument ? " " : "", options[i].argument ? options[i].argument : "");
+			options[i].argument ? " " : "",
+			options[i].argument ? options[i].argument : "");
 		printf("  %-20s %s\n", left, options[i].help);
 	}
 	printf("\n%s", examples);
@@ -94,7 +97,7 @@ static bool is_kernel_ns(const char *s)
 
 static bool is_arch(const char *s)
 {
-	static const char *const names[] = { "gfx90a", "gfx908", "gfx906", "gfx900" };
+	static const char *const names[] = {"gfx90a", "gfx908", "gfx906", "gfx900"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(s, names[i]))
@@ -128,8 +131,8 @@ static int apply(int key, const char *value, char *log)
 	switch (key) {
 	case 'g':
 		if (!is_number(value, 8) || strchr(value, '.'))
-			return run_fail(EXIT_OWN, "--gpus 2", "--gpus %s: a number from 0 to 8 is needed",
-				value);
+			return run_fail(EXIT_OWN, "--gpus 2",
+				"--gpus %s: a number from 0 to 8 is needed", value);
 		return set("VGPU_GPUS", value);
 	case 'a':
 		if (!is_arch(value))
@@ -154,8 +157,8 @@ static int apply(int key, const char *value, char *log)
 /* libvgpu.so lies beside this program, or in ../lib or ../lib/<triplet> of an installation. */
 static int preload(void)
 {
-	static const char *const places[] = { "libvgpu.so", "../lib/libvgpu.so",
-		"../lib/x86_64-linux-gnu/libvgpu.so", "../lib64/libvgpu.so" };
+	static const char *const places[] = {"libvgpu.so", "../lib/libvgpu.so",
+		"../lib/x86_64-linux-gnu/libvgpu.so", "../lib64/libvgpu.so"};
 	char self[PATH_MAX], path[PATH_MAX + 64], found[PATH_MAX], *slash, *list;
 	const char *old = getenv("LD_PRELOAD");
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -190,7 +193,8 @@ static int preload(void)
 static int exec_failed(const char *command, int err)
 {
 	if (err == ENOENT)
-		return run_fail(EXIT_NOT_FOUND, "check the name and PATH", "%s: not found", command);
+		return run_fail(
+			EXIT_NOT_FOUND, "check the name and PATH", "%s: not found", command);
 	return run_fail(EXIT_CANNOT_EXECUTE, "is it a program, and executable?", "%s: %s", command,
 		strerror(err));
 }
@@ -203,12 +207,12 @@ static void pass_on(int sig)
 		kill((pid_t)child, sig);
 }
 
-static const int passed_on[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+static const int passed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 /* Terminal signals reach the command by themselves: it is in our process group. */
 static void set_signals(struct sigaction *interrupt, struct sigaction *quit)
 {
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, forward = { .sa_handler = pass_on };
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, forward = {.sa_handler = pass_on};
 
 	forward.sa_flags = SA_RESTART;
 	sigaction(SIGINT, &ignore, interrupt);
@@ -220,7 +224,7 @@ static void set_signals(struct sigaction *interrupt, struct sigaction *quit)
 /* The child's error comes through the pipe, which exec closes. */
 static int start(char **command, int *exec_error)
 {
-	struct sigaction interrupt, quit, dfl = { .sa_handler = SIG_DFL };
+	struct sigaction interrupt, quit, dfl = {.sa_handler = SIG_DFL};
 	int pipe_fds[2];
 	pid_t pid;
 
@@ -252,7 +256,7 @@ static int start(char **command, int *exec_error)
 /* Ends as the command ended; the command already dumped core, if it was to. */
 static int end_like(int status)
 {
-	struct rlimit none = { 0, 0 };
+	struct rlimit none = {0, 0};
 	sigset_t set;
 
 	if (!WIFSIGNALED(status))
@@ -290,13 +294,14 @@ static int run_logged(char **command, const char *log)
 
 int main(int argc, char **argv)
 {
-	struct option longs[OPTION_CNT + 1] = { 0 };
+	struct option longs[OPTION_CNT + 1] = {0};
 	char log[PATH_MAX] = "";
 	int key, code;
 
 	for (size_t i = 0; i < OPTION_CNT; i++)
-		longs[i] = (struct option){ options[i].name,
-			options[i].argument ? required_argument : no_argument, NULL, options[i].key };
+		longs[i] = (struct option){options[i].name,
+			options[i].argument ? required_argument : no_argument, NULL,
+			options[i].key};
 	opterr = 0;
 	while ((key = getopt_long(argc, argv, "+:h", longs, NULL)) != -1) {
 		if (key == 'h') {
@@ -306,10 +311,11 @@ int main(int argc, char **argv)
 		if (key == 'f')
 			return run_log__finish(optarg);
 		if (key == ':')
-			return run_fail(EXIT_OWN, "vgpu-run --help", "%s needs a value", argv[optind - 1]);
+			return run_fail(
+				EXIT_OWN, "vgpu-run --help", "%s needs a value", argv[optind - 1]);
 		if (key == '?')
-			return run_fail(EXIT_OWN, "vgpu-run --help", "unknown option %s",
-				argv[optind - 1]);
+			return run_fail(
+				EXIT_OWN, "vgpu-run --help", "unknown option %s", argv[optind - 1]);
 		code = apply(key, optarg, log);
 		if (code)
 			return code;

@@ -8,7 +8,8 @@
 enum { EXIT_OWN = 125, EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };
 
 /* Prints "vgpu-run: what" and "hint: hint", and returns the exit code. */
-int run_fail(int code, const char *hint, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int run_fail(int code, const char *hint, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* The log FILE and its FILE.spool. Each returns 0 or an exit code, having said why. */
 int run_log__begin(const char *file);

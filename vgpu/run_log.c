@@ -59,7 +59,8 @@ static int alive_cnt(const char *dir)
 		unsigned long long start;
 		int pid;
 
-		if (sscanf(list[i]->d_name, "%d-%llu", &pid, &start) == 2 && start_time(pid) == start)
+		if (sscanf(list[i]->d_name, "%d-%llu", &pid, &start) == 2 &&
+			start_time(pid) == start)
 			alive++;
 		free(list[i]);
 	}
@@ -70,7 +71,7 @@ static int alive_cnt(const char *dir)
 
 void run_log__wait(const char *file)
 {
-	struct timespec pause = { 0, 1000000 };
+	struct timespec pause = {0, 1000000};
 	char dir[PATH_MAX];
 
 	spool_dir(dir, sizeof dir, file);
@@ -88,7 +89,7 @@ void run_log__wait(const char *file)
 /* Oldest process first: the file names begin with numbers, so sort by the header's time. */
 static uint64_t opened_ns(const char *dir, const char *name)
 {
-	struct vg_spool_header h = { 0 };
+	struct vg_spool_header h = {0};
 	char path[PATH_MAX + 300];
 	FILE *f;
 
@@ -125,7 +126,7 @@ static int convert_all(const char *dir, FILE *out)
 		return errno == ENOENT ? 0 : -errno;
 	e = calloc((size_t)cnt + 1, sizeof *e);
 	for (int i = 0; e && i < cnt; i++)
-		e[i] = (struct entry){ list[i]->d_name, opened_ns(dir, list[i]->d_name) };
+		e[i] = (struct entry){list[i]->d_name, opened_ns(dir, list[i]->d_name)};
 	if (e && cnt)
 		qsort(e, (size_t)cnt, sizeof *e, by_time);
 	for (int i = 0; e && i < cnt && err != -EIO && err != -ENOMEM; i++) {
@@ -135,7 +136,9 @@ static int convert_all(const char *dir, FILE *out)
 		snprintf(path, sizeof path, "%s/%s", dir, e[i].name);
 		r = vg_spool__to_json(path, out, &lines);
 		if (r == -EPROTO)
-			fprintf(stderr, "vgpu-run: %s is damaged: what could be read is in the log\n", path);
+			fprintf(stderr,
+				"vgpu-run: %s is damaged: what could be read is in the log\n",
+				path);
 		if (r)
 			err = r;
 		else
@@ -166,7 +169,8 @@ int run_log__finish(const char *file)
 		err = -errno;
 	if (err)
 		return run_fail(EXIT_OWN, "make room, then: vgpu-run --finish-log FILE",
-			"the log %s is not complete (%s); the rest is in %s", file, strerror(-err), dir);
+			"the log %s is not complete (%s); the rest is in %s", file, strerror(-err),
+			dir);
 	if (rmdir(dir) && errno != ENOENT)
 		return run_fail(EXIT_OWN, "is another program still running with this log?",
 			"cannot remove %s: %s", dir, strerror(errno));
@@ -186,8 +190,8 @@ static int keep_old(const char *file, const char *dir)
 		return code;
 	snprintf(old, sizeof old, "%s.old", file);
 	if (rename(file, old))
-		return run_fail(EXIT_OWN, "move it away by hand", "cannot rename %s to %s: %s", file, old,
-			strerror(errno));
+		return run_fail(EXIT_OWN, "move it away by hand", "cannot rename %s to %s: %s",
+			file, old, strerror(errno));
 	fprintf(stderr, "vgpu-run: the log of an interrupted run is in %s\n", old);
 	return 0;
 }

@@ -37,8 +37,14 @@ bool vg_sdma_compare(uint32_t v, uint32_t function, uint32_t reference)
 unsigned vg_sdma_length(const uint32_t *d)
 {
 	static const uint8_t lengths[] = {
-		[ABI_SDMA_COPY] = 7, [ABI_SDMA_FENCE] = 4, [ABI_SDMA_TRAP] = 2, [ABI_SDMA_POLL] = 6,
-		[ABI_SDMA_ATOMIC] = 8, [ABI_SDMA_FILL] = 5, [ABI_SDMA_TIMESTAMP] = 3, [ABI_SDMA_GCR] = 5,
+		[ABI_SDMA_COPY] = 7,
+		[ABI_SDMA_FENCE] = 4,
+		[ABI_SDMA_TRAP] = 2,
+		[ABI_SDMA_POLL] = 6,
+		[ABI_SDMA_ATOMIC] = 8,
+		[ABI_SDMA_FILL] = 5,
+		[ABI_SDMA_TIMESTAMP] = 3,
+		[ABI_SDMA_GCR] = 5,
 	};
 	unsigned op = d[0] & 0xff;
 
@@ -58,7 +64,8 @@ static void close_copy(struct vg_queue *q)
 	q->copy.rec = NULL;
 }
 
-static void extend_copy(struct vg_queue *q, uint8_t kind, uint64_t from, uint64_t to, uint64_t bytes)
+static void extend_copy(
+	struct vg_queue *q, uint8_t kind, uint64_t from, uint64_t to, uint64_t bytes)
 {
 	struct vg_proc *p = vg_proc();
 	uint64_t start = q->last_end > q->floor ? q->last_end : q->floor;
@@ -162,7 +169,8 @@ static void atomic_add(struct vg_queue *q, const uint32_t *d)
 		return;
 	}
 	finish_copy(q, address - offsetof(struct abi_signal, value));
-	__atomic_fetch_add((uint64_t *)vg_va(address, &q->va_signal), u64_at(d + 3), __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(
+		(uint64_t *)vg_va(address, &q->va_signal), u64_at(d + 3), __ATOMIC_SEQ_CST);
 	vg_queue__signal_changed();
 }
 
@@ -170,7 +178,8 @@ static void timestamp(struct vg_queue *q, const uint32_t *d)
 {
 	uint64_t t = q->last_end > q->floor ? q->last_end : q->floor;
 
-	__atomic_store_n((uint64_t *)vg_va(u64_at(d + 1), &q->va_signal), vg_ticks(t), __ATOMIC_RELEASE);
+	__atomic_store_n(
+		(uint64_t *)vg_va(u64_at(d + 1), &q->va_signal), vg_ticks(t), __ATOMIC_RELEASE);
 }
 
 static void nothing(struct vg_queue *q, const uint32_t *d)
@@ -200,14 +209,16 @@ static bool is_memory_poll(const uint32_t *d)
 bool vg_sdma__unblocked(struct vg_queue *q)
 {
 	const uint32_t *d = q->sdma_head;
-	uint32_t v = __atomic_load_n((uint32_t *)vg_va(u64_at(d + 1), &q->va_signal), __ATOMIC_SEQ_CST);
+	uint32_t v =
+		__atomic_load_n((uint32_t *)vg_va(u64_at(d + 1), &q->va_signal), __ATOMIC_SEQ_CST);
 
 	return vg_sdma_compare(v & d[4], d[0] >> 28 & 7, d[3]);
 }
 
 bool vg_sdma__ready(const struct vg_queue *q)
 {
-	return __atomic_load_n(q->bell, __ATOMIC_ACQUIRE) > __atomic_load_n(q->rptr, __ATOMIC_RELAXED);
+	return __atomic_load_n(q->bell, __ATOMIC_ACQUIRE) >
+	       __atomic_load_n(q->rptr, __ATOMIC_RELAXED);
 }
 
 static void look_at_bell(struct vg_queue *q, uint64_t bell)
@@ -241,8 +252,8 @@ enum vg_step vg_sdma__step(struct vg_queue *q)
 	op = d[0] & 0xff;
 	len = vg_sdma_length(d);
 	if (!len) {
-		vg_trace("SDMA operation %u.%u is not emulated; queue %u stops", op, d[0] >> 8 & 0xff,
-			q->id);
+		vg_trace("SDMA operation %u.%u is not emulated; queue %u stops", op,
+			d[0] >> 8 & 0xff, q->id);
 		atomic_store(&q->paused, true);
 		return VG_STEP_IDLE;
 	}

@@ -95,7 +95,8 @@ OPEN_2(__openat64_2, (int dirfd, const char *path, int flags), dirfd, O_LARGEFIL
 	{                                                                                          \
 		char buf[PATH_MAX];                                                                \
                                                                                                    \
-		return NEXT(FILE * (*)(const char *, const char *), #name)(vg_path(path, buf), mode); \
+		return NEXT(FILE * (*)(const char *, const char *), #name)(                        \
+			vg_path(path, buf), mode);                                                 \
 	}
 
 FOPEN(fopen)
@@ -149,7 +150,8 @@ VG_EXPORT char *__realpath_chk(const char *path, char *resolved, size_t size)
 {
 	char buf[PATH_MAX];
 	const char *p = vg_path(path, buf);
-	char *r = NEXT(char *(*)(const char *, char *, size_t), "__realpath_chk")(p, resolved, size);
+	char *r =
+		NEXT(char *(*)(const char *, char *, size_t), "__realpath_chk")(p, resolved, size);
 
 	return p == path ? r : strip_root(r);
 }
@@ -178,7 +180,7 @@ static void finish(void)
 	struct vg_spool_header *h = vg_proc()->spool.header;
 
 	/* The number is for a vfork child, which sees its parent's state. */
-	if (h && h->pid == (uint64_t)getpid()) {
+	if (h && h->pid == (uint64_t)getpid() && !atomic_load(&h->ended)) {
 		vg_queue__account_all();
 		atomic_store(&h->ended, 1);
 	}

@@ -104,8 +104,8 @@ STAT(__fxstatat, stat, (int version, int dirfd, const char *path, struct stat *s
 STAT(__fxstatat64, stat64, (int version, int dirfd, const char *path, struct stat64 *st, int flags),
 	((void)version, do_stat(dirfd, path, ST, flags)))
 
-VG_EXPORT int statx(int dirfd, const char *restrict path, int flags, unsigned mask,
-	struct statx *restrict out)
+VG_EXPORT int statx(
+	int dirfd, const char *restrict path, int flags, unsigned mask, struct statx *restrict out)
 {
 	char buf[PATH_MAX];
 	int kind = names_fd(path, flags) ? vg_device__fd_kind(dirfd) : vg_path_device(path);

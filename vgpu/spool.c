@@ -14,8 +14,8 @@
 
 static void *map_at(int fd, uint64_t offset, size_t bytes)
 {
-	long p = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
-		offset);
+	long p = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+		fd, offset);
 
 	return p < 0 && p > -4096 ? NULL : (void *)p;
 }
@@ -40,7 +40,8 @@ static int create_file(const char *dir, uint64_t start, uint64_t *image)
 	for (*image = 0; *image < 1000; ++*image) {
 		snprintf(path, sizeof path, "%s/%d-%llu-%llu", dir, (int)getpid(),
 			(unsigned long long)start, (unsigned long long)*image);
-		fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		fd = (int)syscall(
+			SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd >= 0 || errno != EEXIST)
 			break;
 	}
@@ -95,7 +96,7 @@ static void release_block(struct vg_spool_cursor *c, struct vg_spool_block *b)
 	if (b == c->current)
 		c->current = NULL;
 	munmap(b->map, VG_SPOOL_BLOCK_BYTES);
-	*b = (struct vg_spool_block){ 0 };
+	*b = (struct vg_spool_block){0};
 }
 
 static struct vg_spool_block *new_block(struct vg_spool *s, struct vg_spool_cursor *c)
@@ -150,8 +151,8 @@ void *vg_spool__slots(struct vg_spool *s, struct vg_spool_cursor *c, uint32_t sl
 	return p;
 }
 
-struct vg_rec *vg_spool__reserve(struct vg_spool *s, struct vg_spool_cursor *c,
-	struct vg_spool_block **block)
+struct vg_rec *vg_spool__reserve(
+	struct vg_spool *s, struct vg_spool_cursor *c, struct vg_spool_block **block)
 {
 	struct vg_rec *r;
 

@@ -3,8 +3,8 @@
  * The log's spool: what each process writes while it runs, and what vgpu-run turns into JSON lines.
  *
  * FILE.spool/ holds one file a process, shared memory in all but name: a record is in the page
- * cache before the completion that it tells of becomes visible, so SIGKILL cannot lose it. A file is
- * a header page, then blocks; a block belongs to one queue's thread, which fills it alone.
+ * cache before the completion that it tells of becomes visible, so SIGKILL cannot lose it. A file
+ * is a header page, then blocks; a block belongs to one queue's thread, which fills it alone.
  * Little-endian, fixed width. The reader treats all of it as hostile.
  */
 #ifndef VGPU_SPOOL_H
@@ -17,11 +17,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define VG_SPOOL_MAGIC	      0x31304c4f4f505356ull /* "VSPOOL01" */
+#define VG_SPOOL_MAGIC        0x31304c4f4f505356ull /* "VSPOOL01" */
 #define VG_SPOOL_HEADER_BYTES 4096u
 #define VG_SPOOL_BLOCK_BYTES  (256u * 1024u)
 #define VG_SPOOL_MAX_BLOCKS   (1u << 20)
-#define VG_SPOOL_SUFFIX	      ".spool"
+#define VG_SPOOL_SUFFIX       ".spool"
 
 enum vg_rec_kind {
 	VG_REC_NONE = 0, /* end of the block's records */
@@ -77,7 +77,7 @@ struct vg_rec_name {
 	uint8_t reserved[3];
 	uint32_t id;
 	uint32_t length; /* bytes of text: from here into the following slots */
-	uint32_t slots;	 /* 128-byte slots in all, this one included */
+	uint32_t slots;  /* 128-byte slots in all, this one included */
 	char text[112];
 };
 static_assert(sizeof(struct vg_rec_name) == 128, "name record");
@@ -111,7 +111,7 @@ struct vg_spool_header {
 	_Atomic uint64_t bare; /* packets that ran although no doorbell covered them */
 	_Atomic uint32_t blocks;
 	_Atomic uint32_t ended; /* 1: the process came to its end in good order */
-	uint64_t image;		/* counts the images (exec) of a process */
+	uint64_t image;         /* counts the images (exec) of a process */
 	char arch[16];
 	char name[64];
 };
@@ -119,7 +119,7 @@ static_assert(sizeof(struct vg_spool_header) <= VG_SPOOL_HEADER_BYTES, "spool he
 
 struct vg_spool_block {
 	char *map;
-	uint32_t used;	  /* bytes */
+	uint32_t used;    /* bytes */
 	uint32_t pending; /* records that are not done yet */
 	bool full;
 };
@@ -141,12 +141,12 @@ struct vg_spool_cursor {
 int vg_spool__open(struct vg_spool *spool, const char *dir, uint32_t gpu_cnt, const char *arch);
 void vg_spool__close(struct vg_spool *spool);
 /* A zeroed record, or NULL (and counted as lost). Call vg_spool__done() when it is complete. */
-struct vg_rec *vg_spool__reserve(struct vg_spool *spool, struct vg_spool_cursor *cursor,
-	struct vg_spool_block **block);
+struct vg_rec *vg_spool__reserve(
+	struct vg_spool *spool, struct vg_spool_cursor *cursor, struct vg_spool_block **block);
 void vg_spool__done(struct vg_spool_cursor *cursor, struct vg_spool_block *block);
 void *vg_spool__slots(struct vg_spool *spool, struct vg_spool_cursor *cursor, uint32_t slots);
-void vg_spool__name(struct vg_spool *spool, struct vg_spool_cursor *cursor, uint32_t id,
-	const char *name);
+void vg_spool__name(
+	struct vg_spool *spool, struct vg_spool_cursor *cursor, uint32_t id, const char *name);
 void vg_spool__release(struct vg_spool_cursor *cursor);
 
 /* In vgpu-run: one spool file to JSON lines. 0 or -errno; counts the lines. */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SLOT	sizeof(struct vg_rec)
+#define SLOT    sizeof(struct vg_rec)
 #define TICK_NS 10
 
 struct view {
@@ -72,17 +72,17 @@ static void put_bool(FILE *out, const char *name, bool v)
 static const struct {
 	const char *kind;
 	const char *detail; /* what "barrier" says */
-	bool dispatch;	    /* has a kernel, if it was not the copy engine */
+	bool dispatch;      /* has a kernel, if it was not the copy engine */
 } kinds[] = {
-	[VG_REC_DISPATCH] = { "dispatch", NULL, true },
-	[VG_REC_COPY] = { "copy", NULL, true },
-	[VG_REC_FILL] = { "fill", NULL, true },
-	[VG_REC_BARRIER_AND] = { "barrier", "and", false },
-	[VG_REC_BARRIER_OR] = { "barrier", "or", false },
-	[VG_REC_BARRIER_VALUE] = { "barrier", "value", false },
-	[VG_REC_PM4] = { "pm4", NULL, false },
-	[VG_REC_AGENT] = { "agent", NULL, false },
-	[VG_REC_UNKNOWN] = { "unknown", NULL, false },
+	[VG_REC_DISPATCH] = {"dispatch", NULL, true},
+	[VG_REC_COPY] = {"copy", NULL, true},
+	[VG_REC_FILL] = {"fill", NULL, true},
+	[VG_REC_BARRIER_AND] = {"barrier", "and", false},
+	[VG_REC_BARRIER_OR] = {"barrier", "or", false},
+	[VG_REC_BARRIER_VALUE] = {"barrier", "value", false},
+	[VG_REC_PM4] = {"pm4", NULL, false},
+	[VG_REC_AGENT] = {"agent", NULL, false},
+	[VG_REC_UNKNOWN] = {"unknown", NULL, false},
 };
 
 static void put_kernel(struct view *v, const struct vg_rec *r)
@@ -258,7 +258,8 @@ static int read_block(struct view *v, const char *block, uint64_t bytes)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct vg_rec *x = *(const struct vg_rec *const *)a, *y = *(const struct vg_rec *const *)b;
+	const struct vg_rec *x = *(const struct vg_rec *const *)a,
+			    *y = *(const struct vg_rec *const *)b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -299,7 +300,7 @@ static int convert(struct view *v)
 
 int vg_spool__to_json(const char *path, FILE *out, uint64_t *lines)
 {
-	struct view v = { .out = out };
+	struct view v = {.out = out};
 	struct stat st;
 	void *map;
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err;

@@ -43,8 +43,8 @@ struct vg_proc *vg_proc(void)
 		if (!p)
 			p = &fallback;
 		/* Release: pairs with the acquire above; the pages are zero already. */
-		if (!atomic_compare_exchange_strong_explicit(&proc, &expected, p,
-			    memory_order_acq_rel, memory_order_acquire)) {
+		if (!atomic_compare_exchange_strong_explicit(
+			    &proc, &expected, p, memory_order_acq_rel, memory_order_acquire)) {
 			if (p != &fallback)
 				munmap(p, sizeof *p);
 			p = expected;
@@ -52,7 +52,7 @@ struct vg_proc *vg_proc(void)
 	}
 	if (atomic_load_explicit(&p->conf_ready, memory_order_acquire) != 2) {
 		/* Twice at worst, with the same result: no lock is needed. */
-		struct vg_conf conf = { 0 };
+		struct vg_conf conf = {0};
 
 		p->conf.arch = vg_arch_at(0);
 		vg_conf__load(&conf);
@@ -85,7 +85,7 @@ void vg_once(_Atomic uint32_t *once, void (*fn)(struct vg_proc *))
 
 void vg_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {
-	struct timespec ts = { (time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u) };
+	struct timespec ts = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
 
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_ns ? &ts : NULL, NULL, 0);
 }
@@ -99,11 +99,19 @@ void vg_lock(struct vg_lock *lock)
 {
 	uint32_t v = 0;
 
-	if (atomic_compare_exchange_strong_explicit(&lock->word, &v, 1, memory_order_acquire,
-		    memory_order_relaxed))
+	if (atomic_compare_exchange_strong_explicit(
+		    &lock->word, &v, 1, memory_order_acquire, memory_order_relaxed))
 		return;
 	while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire))
 		vg_futex_wait(&lock->word, 2, 0);
+}
+
+bool vg_trylock(struct vg_lock *lock)
+{
+	uint32_t v = 0;
+
+	return atomic_compare_exchange_strong_explicit(
+		&lock->word, &v, 1, memory_order_acquire, memory_order_relaxed);
 }
 
 void vg_unlock(struct vg_lock *lock)

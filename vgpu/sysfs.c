@@ -46,7 +46,8 @@ static void put_text(struct tree *t, const char *file, const char *text)
 		return;
 	}
 	make_parents(path, strlen(t->root));
-	fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	fd = (int)syscall(
+		SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0) {
 		t->err = -errno;
 		return;
@@ -56,8 +57,8 @@ static void put_text(struct tree *t, const char *file, const char *text)
 	syscall(SYS_close, fd);
 }
 
-__attribute__((format(printf, 3, 4))) static void put(struct tree *t, const char *file,
-	const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void put(
+	struct tree *t, const char *file, const char *fmt, ...)
 {
 	char text[4096];
 	va_list ap;
@@ -96,7 +97,7 @@ static void put_link(struct tree *t, int from, int index, int to)
 
 static void put_cpu(struct tree *t, int gpu_cnt)
 {
-	struct sysinfo si = { 0 };
+	struct sysinfo si = {0};
 
 	sysinfo(&si);
 	put_text(t, NODES "/0/gpu_id", "0\n");
@@ -177,8 +178,11 @@ static void put_drm(struct tree *t, int i, const struct vg_arch *a)
 		const char *name;
 		unsigned value;
 	} const ids[] = {
-		{ "vendor", 0x1002 }, { "device", a->device_id }, { "subsystem_vendor", 0x1002 },
-		{ "subsystem_device", 0x0c34 }, { "revision", a->pci_rev },
+		{"vendor", 0x1002},
+		{"device", a->device_id},
+		{"subsystem_vendor", 0x1002},
+		{"subsystem_device", 0x0c34},
+		{"revision", a->pci_rev},
 	};
 
 	snprintf(f, sizeof f, "/dev/dri/renderD%d", minor);
@@ -214,20 +218,21 @@ int vg_sysfs__build(const char *root, const struct vg_conf *conf)
 	static const struct {
 		const char *file, *text;
 	} fixed[] = {
-		{ "/dev/kfd", "" },
-		{ "/dev/dri/.vgpu", "" }, /* the directory is there even with no GPU */
-		/* rocminfo asks whether the driver is loaded: 5.x runs lsmod, 6.x reads initstate */
-		{ "/proc/modules", "amdgpu 14041088 0 - Live 0x0000000000000000\n" },
-		{ "/sys/module/amdgpu/initstate", "live\n" },
-		{ "/sys/module/amdgpu/coresize", "14041088\n" },
-		{ "/sys/module/amdgpu/refcnt", "0\n" },
-		{ "/sys/module/amdgpu/version", "6.8.5\n" },
-		{ "/sys/module/amdgpu/holders/.vgpu", "" },
-		{ "/sys/devices/virtual/kfd/kfd/topology/generation_id", "2\n" },
-		{ "/sys/devices/virtual/kfd/kfd/topology/system_properties",
-			"platform_oem 0\nplatform_id 0\nplatform_rev 0\n" },
+		{"/dev/kfd", ""},
+		{"/dev/dri/.vgpu", ""}, /* the directory is there even with no GPU */
+		/* rocminfo asks whether the driver is loaded: 5.x runs lsmod, 6.x reads initstate
+		 */
+		{"/proc/modules", "amdgpu 14041088 0 - Live 0x0000000000000000\n"},
+		{"/sys/module/amdgpu/initstate", "live\n"},
+		{"/sys/module/amdgpu/coresize", "14041088\n"},
+		{"/sys/module/amdgpu/refcnt", "0\n"},
+		{"/sys/module/amdgpu/version", "6.8.5\n"},
+		{"/sys/module/amdgpu/holders/.vgpu", ""},
+		{"/sys/devices/virtual/kfd/kfd/topology/generation_id", "2\n"},
+		{"/sys/devices/virtual/kfd/kfd/topology/system_properties",
+			"platform_oem 0\nplatform_id 0\nplatform_rev 0\n"},
 	};
-	struct tree t = { .root = root };
+	struct tree t = {.root = root};
 
 	for (unsigned i = 0; i < sizeof fixed / sizeof *fixed; i++)
 		put_text(&t, fixed[i].file, fixed[i].text);

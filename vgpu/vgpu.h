@@ -10,9 +10,10 @@
  *   device.c   the memory files behind /dev/kfd and the render nodes
  *   kfd.c      KFD ioctls;  drm.c: DRM ioctls
  *   mem.c      buffers and address translation;  event.c: KFD events
- *   queue.c    user queues and the doorbell watcher;  aql.c, sdma.c: what queues execute
- *   code.c     kernel object to name;  elf.c: the code object in memory;  blit.c: kernels that move data
- *   spool.c    the log, in memory that survives the process;  spool_json.c: its conversion
+ *   queue.c    user queues;  wait.c: their threads and the watcher;  aql.c, sdma.c: what they
+ * execute code.c     kernel object to name;  elf.c: the code object in memory;  blit.c: kernels
+ * that move data spool.c    the log, in memory that survives the process;  spool_json.c: its
+ * conversion
  *
  * Lock order: queue lock, then memory lock; the event lock and the kernel table's lock are leaves.
  */
@@ -29,20 +30,21 @@
 #include "abi.h"
 #include "spool.h"
 
-#define VG_MAX_GPUS	8
-#define VG_MINOR0	128 /* first render minor */
-#define VG_GPU_ID(i)	(0x5601u + (uint32_t)(i)) /* any non-zero number will do */
-#define VG_VRAM_BYTES	(64ull << 30)
-#define VG_TICK_NS	10 /* 100 MHz counter */
-#define VG_NAME_MAX	64
-#define VG_HIDDEN	__attribute__((visibility("hidden")))
-#define VG_EXPORT	__attribute__((visibility("default")))
+#define VG_MAX_GPUS   8
+#define VG_MINOR0     128                       /* first render minor */
+#define VG_GPU_ID(i)  (0x5601u + (uint32_t)(i)) /* any non-zero number will do */
+#define VG_VRAM_BYTES (64ull << 30)
+#define VG_TICK_NS    10 /* 100 MHz counter */
+#define VG_NAME_MAX   64
+#define VG_HIDDEN     __attribute__((visibility("hidden")))
+#define VG_EXPORT     __attribute__((visibility("default")))
 
 /* A lock that is unlocked when zero. */
 struct vg_lock {
 	_Atomic uint32_t word; /* 0 free, 1 held, 2 held and waited for */
 };
 void vg_lock(struct vg_lock *lock);
+bool vg_trylock(struct vg_lock *lock);
 void vg_unlock(struct vg_lock *lock);
 
 /* ---- conf.c ---- */
@@ -133,7 +135,7 @@ struct vg_bo {
 	uint64_t va, size, offset;
 };
 bool vg_mem__bo(uint64_t handle, struct vg_bo *out);
-int vg_mem__export(uint64_t handle);		    /* a dmabuf descriptor or -errno */
+int vg_mem__export(uint64_t handle); /* a dmabuf descriptor or -errno */
 int vg_mem__import(int fd, uint64_t *handle);
 
 /* GPU virtual address to host pointer. */
@@ -169,9 +171,9 @@ struct vg_kernel {
 	uint32_t gen;
 	uint32_t id; /* 1 and up; in the log */
 	enum vg_effect effect;
-	bool aligned;	/* CLR's ...Aligned kernels count in elements */
-	bool own_time;	/* a pattern of VGPU_KERNEL_NS names it */
-	bool dead;	/* its memory was freed */
+	bool aligned;  /* CLR's ...Aligned kernels count in elements */
+	bool own_time; /* a pattern of VGPU_KERNEL_NS names it */
+	bool dead;     /* its memory was freed */
 	uint64_t ns;
 	unsigned arg_cnt;
 	uint32_t arg_offset[VG_MAX_ARGS];
@@ -227,30 +229,31 @@ struct vg_queue {
 	unsigned long thread;
 	pid_t tid;
 	_Atomic uint32_t state; /* futex */
-	_Atomic bool live;	/* seen by the watcher */
-	_Atomic bool blocked;	/* parked for a signal, not for a packet */
+	_Atomic bool live;      /* seen by the watcher */
+	_Atomic bool blocked;   /* parked for a signal, not for a packet */
 	_Atomic bool stop;
 	_Atomic bool paused;
 	struct vg_lock look; /* the watcher looks at a parked queue; the thread leaves the park */
 
-	/* From here on the queue's thread only (and the watcher, holding `look`, while it is parked). */
+	/* From here on the queue's thread only (and the watcher, holding `look`, while it is
+	 * parked). */
 	uint64_t cpu_ns; /* already accounted for */
 	bool announced;
 	bool spinning;
-	int64_t bell_seen;  /* newest packet that a doorbell covered */
-	uint64_t seen_at;   /* when that was noticed */
-	uint64_t bare_since; /* since when a valid packet waits uncovered */
-	uint64_t now;	    /* last look at the clock */
-	uint64_t floor;	    /* no later packet starts before this */
-	uint64_t last_end;  /* latest end of all launched packets */
+	int64_t bell_seen;      /* newest packet that a doorbell covered */
+	uint64_t seen_at;       /* when that was noticed */
+	uint64_t bare_since;    /* since when a valid packet waits uncovered */
+	uint64_t now;           /* last look at the clock */
+	uint64_t floor;         /* no later packet starts before this */
+	uint64_t last_end;      /* latest end of all launched packets */
 	uint64_t waiting_since; /* the packet at the head waits for its signals since then */
-	union abi_packet head;	/* while blocked: the packet */
+	union abi_packet head;  /* while blocked: the packet */
 	uint32_t sdma_head[ABI_SDMA_MAX_DWORDS];
 	uint64_t packets;
 	uint64_t read, published; /* AQL: the next packet, and what the program knows of it */
-	bool bare; /* the packet at the head runs uncovered */
+	bool bare;                /* the packet at the head runs uncovered */
 	struct vg_va_cache va_signal, va_data;
-	uint64_t args_base, args_size; /* the buffer that the last arguments were in */
+	uint64_t args_base, args_size;          /* the buffer that the last arguments were in */
 	struct vg_flight flight[VG_MAX_FLIGHT]; /* heap, earliest end first */
 	unsigned flight_cnt;
 	struct vg_spool_cursor spool;
@@ -265,16 +268,16 @@ struct kfd_ioctl_update_queue_args;
 int vg_queue__create(struct kfd_ioctl_create_queue_args *args);
 int vg_queue__destroy(uint32_t id);
 int vg_queue__update(const struct kfd_ioctl_update_queue_args *args);
-void vg_queue__hint(void);	     /* the program begins to wait: look at the doorbells now */
+void vg_queue__hint(void);           /* the program begins to wait: look at the doorbells now */
 void vg_queue__signal_changed(void); /* the GPU changed a signal that others may wait for */
 void vg_queue__account_all(void);    /* brings the CPU time in the log up to date */
 void vg_queue__announce(struct vg_queue *q); /* its line in the log, once */
 void vg_queue__log_open(struct vg_proc *p);
 
 enum vg_step vg_aql__step(struct vg_queue *q);
-bool vg_aql__ready(const struct vg_queue *q);	/* a packet that a doorbell covers waits */
-bool vg_aql__bare(const struct vg_queue *q);	/* a valid packet waits that no doorbell covers */
-bool vg_aql__unblocked(struct vg_queue *q);	/* the head packet's signals allow it */
+bool vg_aql__ready(const struct vg_queue *q); /* a packet that a doorbell covers waits */
+bool vg_aql__bare(const struct vg_queue *q);  /* a valid packet waits that no doorbell covers */
+bool vg_aql__unblocked(struct vg_queue *q);   /* the head packet's signals allow it */
 void vg_aql__complete_due(struct vg_queue *q);
 #define VG_BARE_NS 1000000u /* so long it may wait before it runs */
 enum vg_step vg_sdma__step(struct vg_queue *q);
@@ -296,20 +299,20 @@ void vg_root__clean_stale(void);
 void vg_root__clean_own(void); /* of an earlier image of this process */
 int vg_sysfs__build(const char *root, const struct vg_conf *conf); /* 0 or -errno */
 
-#define VG_BELLS	1024 /* doorbells of a GPU */
-#define VG_BELL_BYTES	(VG_BELLS * 8ull)
+#define VG_BELLS      1024 /* doorbells of a GPU */
+#define VG_BELL_BYTES (VG_BELLS * 8ull)
 /*
  * Layout of the sparse file behind /dev/kfd: an mmap offset is an offset in it, so a plain mmap
  * works. Doorbell pages lie 4 GiB apart because the 5.2 thunk splits the offset that CREATE_QUEUE
  * returns at bit 32 for the first queue of a GPU, and at 8 KiB afterwards.
  */
 #define VG_BELL_OFFSET(gpu) ((uint64_t)(gpu) << 32)
-#define VG_MMIO_OFFSET(gpu) (((uint64_t)VG_MAX_GPUS << 32) + (uint64_t)(gpu) * 4096)
-#define VG_KFD_BYTES	    VG_MMIO_OFFSET(VG_MAX_GPUS)
+#define VG_MMIO_OFFSET(gpu) (((uint64_t)VG_MAX_GPUS << 32) + (uint64_t)(gpu)*4096)
+#define VG_KFD_BYTES        VG_MMIO_OFFSET(VG_MAX_GPUS)
 
 enum { VG_FD_NONE = -1, VG_FD_KFD = 0 /* 1 + i: render node of GPU i */ };
 
-int vg_device__start(void);	/* 0 or -errno */
+int vg_device__start(void);     /* 0 or -errno */
 int vg_device__fd_kind(int fd); /* VG_FD_* */
 int vg_device__open(int kind, bool cloexec);
 const char *vg_path(const char *path, char *buf); /* buf: PATH_MAX; path itself if not ours */
@@ -355,7 +358,8 @@ struct vg_proc {
 struct vg_proc *vg_proc(void);
 /* Runs fn once a process (a forked child runs it again); `once` is a word in struct vg_proc. */
 void vg_once(_Atomic uint32_t *once, void (*fn)(struct vg_proc *));
-void *vg_zalloc(size_t bytes); /* zeroed pages, zero again in a forked child; NULL if there are none */
+void *vg_zalloc(
+	size_t bytes); /* zeroed pages, zero again in a forked child; NULL if there are none */
 void vg_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns);
 void vg_futex_wake(_Atomic uint32_t *word, int cnt);
 

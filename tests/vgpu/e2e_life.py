@@ -80,7 +80,7 @@ for what, mount in (("tiny", "mount -t tmpfs -o size=1M,nr_inodes=40 none /dev/s
                              "dd if=/dev/zero of=/dev/shm/full bs=4k 2>/dev/null; true"),
                     ("read-only", "mount -t tmpfs -o ro none /dev/shm")):
     log = TMP + "/log-" + what
-    r = subprocess.run(["unshare", "-m", "sh", "-c", "%s; exec %s --gpus 8 --log %s -- %s all" % (
+    r = subprocess.run(["unshare", "-m", "sh", "-c", "%s; exec %s --gpus 8 --log %s -- %s every" % (
         mount, RUN, log, HIP)], capture_output=True, text=True, timeout=100,
         env=clean_env(TMPDIR=tmp, VGPU_DIR=""))
     if "unshare failed" in r.stderr or "mount:" in r.stderr:

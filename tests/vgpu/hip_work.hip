@@ -51,7 +51,7 @@ static bool all(const std::vector<unsigned char> &v, size_t from, size_t to, uns
 
 static void copies()
 {
-	const size_t n = 3 << 20;
+	const size_t n = 1 << 20;
 	std::vector<unsigned char> h(n), r(n);
 	char *a, *b;
 
@@ -308,6 +308,21 @@ static void tiny()
 	CK(hipDeviceSynchronize());
 }
 
+/* A little on every GPU. */
+static void every()
+{
+	int cnt = 0;
+
+	CK(hipGetDeviceCount(&cnt));
+	for (int i = 0; i < cnt; i++) {
+		CK(hipSetDevice(i));
+		registered();
+		tiny();
+	}
+	peers(cnt);
+	printf("%d GPUs\n", cnt);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "all";
@@ -316,6 +331,8 @@ int main(int argc, char **argv)
 		return 0;
 	if (!strcmp(what, "all"))
 		everything();
+	if (!strcmp(what, "every"))
+		every();
 	if (!strcmp(what, "counted"))
 		counted(atoi(argv[2]));
 	if (!strcmp(what, "family"))

@@ -101,8 +101,8 @@ static void load(const char *path)
 		if (!memcmp(text + i, "\177ELF", 4))
 			at = i;
 	CK(hsa_code_object_reader_create_from_memory(text + at, size - at, &reader));
-	CK(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, NULL,
-		&e));
+	CK(hsa_executable_create_alt(
+		HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, NULL, &e));
 	CK(hsa_executable_load_agent_code_object(e, gpu, reader, NULL, NULL));
 	CK(hsa_executable_freeze(e, NULL));
 	object_long = kernel_object(e, "rules_long.kd");
@@ -127,12 +127,13 @@ static void submit(hsa_queue_t *q, const void *packet)
 	hsa_signal_store_screlease(q->doorbell_signal, (hsa_signal_value_t)i);
 }
 
-static hsa_kernel_dispatch_packet_t dispatch(uint64_t object, bool barrier, hsa_signal_t done,
-	void *kernarg)
+static hsa_kernel_dispatch_packet_t dispatch(
+	uint64_t object, bool barrier, hsa_signal_t done, void *kernarg)
 {
-	hsa_kernel_dispatch_packet_t p = { 0 };
+	hsa_kernel_dispatch_packet_t p = {0};
 
-	p.header = (uint16_t)(HSA_PACKET_TYPE_KERNEL_DISPATCH | barrier << HSA_PACKET_HEADER_BARRIER);
+	p.header =
+		(uint16_t)(HSA_PACKET_TYPE_KERNEL_DISPATCH | barrier << HSA_PACKET_HEADER_BARRIER);
 	p.setup = 1;
 	p.workgroup_size_x = p.workgroup_size_y = p.workgroup_size_z = 1;
 	p.grid_size_x = 64;
@@ -145,7 +146,7 @@ static hsa_kernel_dispatch_packet_t dispatch(uint64_t object, bool barrier, hsa_
 
 static void barrier(hsa_queue_t *q, int type, const hsa_signal_t *deps, int cnt, hsa_signal_t done)
 {
-	hsa_barrier_and_packet_t p = { 0 };
+	hsa_barrier_and_packet_t p = {0};
 
 	p.header = (uint16_t)(type | 1 << HSA_PACKET_HEADER_BARRIER);
 	for (int i = 0; i < cnt; i++)
@@ -164,8 +165,8 @@ static hsa_signal_t new_signal(hsa_signal_value_t v)
 
 static int reaches_zero(hsa_signal_t s)
 {
-	return hsa_signal_wait_scacquire(s, HSA_SIGNAL_CONDITION_LT, 1, 5000000000u,
-		       HSA_WAIT_STATE_BLOCKED) == 0;
+	return hsa_signal_wait_scacquire(
+		       s, HSA_SIGNAL_CONDITION_LT, 1, 5000000000u, HSA_WAIT_STATE_BLOCKED) == 0;
 }
 
 static amd_signal_t *inside(hsa_signal_t s)
@@ -184,9 +185,9 @@ static int still(hsa_signal_t s, hsa_signal_value_t v)
 static void barriers(void)
 {
 	hsa_signal_t a = new_signal(1), b = new_signal(1), c = new_signal(1);
-	hsa_amd_barrier_value_packet_t v = { 0 };
+	hsa_amd_barrier_value_packet_t v = {0};
 
-	barrier(queues[0], HSA_PACKET_TYPE_BARRIER_AND, (hsa_signal_t[]){ a, b }, 2, c);
+	barrier(queues[0], HSA_PACKET_TYPE_BARRIER_AND, (hsa_signal_t[]){a, b}, 2, c);
 	check("barrier-AND waits", still(c, 1));
 	barrier(queues[1], HSA_PACKET_TYPE_BARRIER_AND, NULL, 0, a);
 	check("barrier-AND waits for all of its signals", reaches_zero(a) && still(c, 1));
@@ -196,7 +197,7 @@ static void barriers(void)
 	hsa_signal_store_relaxed(a, 1);
 	hsa_signal_store_relaxed(b, 1);
 	hsa_signal_store_relaxed(c, 1);
-	barrier(queues[0], HSA_PACKET_TYPE_BARRIER_OR, (hsa_signal_t[]){ a, b }, 2, c);
+	barrier(queues[0], HSA_PACKET_TYPE_BARRIER_OR, (hsa_signal_t[]){a, b}, 2, c);
 	check("barrier-OR waits", still(c, 1));
 	hsa_signal_store_screlease(b, 0);
 	check("barrier-OR completes on one", reaches_zero(c));
@@ -276,7 +277,7 @@ static void locked_memory(void)
 	CK(hsa_amd_memory_lock(host, 8192, &gpu, 1, &device));
 	check("locked memory has another address for the GPU", device != host);
 	for (int i = 0; i < 8; i++)
-		s[i] = (amd_signal_t){ .kind = AMD_SIGNAL_KIND_USER, .value = 1 };
+		s[i] = (amd_signal_t){.kind = AMD_SIGNAL_KIND_USER, .value = 1};
 	args[0] = 0x1111111111111111u;
 	args[1] = 0x2222222222222222u;
 	for (uint64_t i = 0; i < 8; i++) {
@@ -324,7 +325,7 @@ static bool on_signal(hsa_signal_value_t v, void *data)
 static void handlers(void)
 {
 	hsa_signal_t s[200];
-	uint64_t last[2] = { 0, 0 };
+	uint64_t last[2] = {0, 0};
 	int ordered = 1;
 
 	for (int i = 0; i < 200; i++) {
@@ -424,7 +425,8 @@ static void queue_comes_and_goes(void)
 		hsa_signal_t s = new_signal(1);
 		hsa_queue_t *q;
 
-		CK(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX, UINT32_MAX, &q));
+		CK(hsa_queue_create(
+			gpu, 64, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX, UINT32_MAX, &q));
 		barrier(q, HSA_PACKET_TYPE_BARRIER_AND, NULL, 0, s);
 		if (!reaches_zero(s))
 			check("barrier on a new queue", 0);
@@ -443,8 +445,8 @@ int main(int argc, char **argv)
 	CK(hsa_amd_agent_iterate_memory_pools(cpu, on_pool, &sysmem));
 	load(argv[1]);
 	for (int i = 0; i < 2; i++) {
-		CK(hsa_queue_create(gpu, 256, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX, UINT32_MAX,
-			&queues[i]));
+		CK(hsa_queue_create(gpu, 256, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX,
+			UINT32_MAX, &queues[i]));
 		CK(hsa_amd_profiling_set_profiler_enabled(queues[i], 1));
 	}
 	barriers();

@@ -18,7 +18,8 @@
 #define SAME(ours, our_field, theirs, their_field)                                                 \
 	do {                                                                                       \
 		assert_int_equal(offsetof(ours, our_field), offsetof(theirs, their_field));        \
-		assert_int_equal(sizeof(((ours *)0)->our_field), sizeof(((theirs *)0)->their_field)); \
+		assert_int_equal(                                                                  \
+			sizeof(((ours *)0)->our_field), sizeof(((theirs *)0)->their_field));       \
 	} while (0)
 
 static void signals_and_queues(void **state)
@@ -57,14 +58,18 @@ static void packets(void **state)
 		private_segment_size);
 	SAME(struct abi_dispatch_packet, group_segment_size, hsa_kernel_dispatch_packet_t,
 		group_segment_size);
-	SAME(struct abi_dispatch_packet, kernel_object, hsa_kernel_dispatch_packet_t, kernel_object);
-	SAME(struct abi_dispatch_packet, kernarg_address, hsa_kernel_dispatch_packet_t, kernarg_address);
+	SAME(struct abi_dispatch_packet, kernel_object, hsa_kernel_dispatch_packet_t,
+		kernel_object);
+	SAME(struct abi_dispatch_packet, kernarg_address, hsa_kernel_dispatch_packet_t,
+		kernarg_address);
 	SAME(struct abi_dispatch_packet, completion_signal, hsa_kernel_dispatch_packet_t,
 		completion_signal);
 	SAME(struct abi_barrier_packet, dep_signal, hsa_barrier_and_packet_t, dep_signal);
 	SAME(struct abi_barrier_packet, dep_signal, hsa_barrier_or_packet_t, dep_signal);
-	SAME(struct abi_barrier_packet, completion_signal, hsa_barrier_and_packet_t, completion_signal);
-	SAME(struct abi_barrier_value_packet, format, hsa_amd_barrier_value_packet_t, header.AmdFormat);
+	SAME(struct abi_barrier_packet, completion_signal, hsa_barrier_and_packet_t,
+		completion_signal);
+	SAME(struct abi_barrier_value_packet, format, hsa_amd_barrier_value_packet_t,
+		header.AmdFormat);
 	SAME(struct abi_barrier_value_packet, signal, hsa_amd_barrier_value_packet_t, signal);
 	SAME(struct abi_barrier_value_packet, value, hsa_amd_barrier_value_packet_t, value);
 	SAME(struct abi_barrier_value_packet, mask, hsa_amd_barrier_value_packet_t, mask);
@@ -119,7 +124,8 @@ static void drm(void **state)
 	SAME(struct abi_amdgpu_heap, max_allocation, struct drm_amdgpu_heap_info, max_allocation);
 	assert_int_equal(sizeof(struct abi_amdgpu_memory), sizeof(struct drm_amdgpu_memory_info));
 	SAME(struct abi_amdgpu_memory, gtt, struct drm_amdgpu_memory_info, gtt);
-	assert_int_equal(sizeof(struct abi_amdgpu_vram_gtt), sizeof(struct drm_amdgpu_info_vram_gtt));
+	assert_int_equal(
+		sizeof(struct abi_amdgpu_vram_gtt), sizeof(struct drm_amdgpu_info_vram_gtt));
 	assert_int_equal(sizeof(struct abi_amdgpu_device), sizeof(struct drm_amdgpu_info_device));
 	SAME(struct abi_amdgpu_device, family, struct drm_amdgpu_info_device, family);
 	SAME(struct abi_amdgpu_device, gpu_counter_freq, struct drm_amdgpu_info_device,
@@ -129,9 +135,11 @@ static void drm(void **state)
 	SAME(struct abi_amdgpu_device, virtual_address_offset, struct drm_amdgpu_info_device,
 		virtual_address_offset);
 	SAME(struct abi_amdgpu_device, vram_type, struct drm_amdgpu_info_device, vram_type);
-	SAME(struct abi_amdgpu_device, wave_front_size, struct drm_amdgpu_info_device, wave_front_size);
+	SAME(struct abi_amdgpu_device, wave_front_size, struct drm_amdgpu_info_device,
+		wave_front_size);
 	SAME(struct abi_amdgpu_device, num_cu_per_sh, struct drm_amdgpu_info_device, num_cu_per_sh);
-	SAME(struct abi_amdgpu_device, high_va_offset, struct drm_amdgpu_info_device, high_va_offset);
+	SAME(struct abi_amdgpu_device, high_va_offset, struct drm_amdgpu_info_device,
+		high_va_offset);
 	SAME(struct abi_amdgpu_device, tcc_disabled_mask, struct drm_amdgpu_info_device,
 		tcc_disabled_mask);
 }

@@ -30,7 +30,6 @@ struct image {
 	char descriptors[128];
 };
 
-
 static unsigned char *put_str(unsigned char *p, const char *s)
 {
 	size_t n = strlen(s);
@@ -62,20 +61,23 @@ static struct image *make_image(void)
 	im->eh.e_machine = 224;
 	im->eh.e_phoff = offsetof(struct image, ph);
 	im->eh.e_phnum = 2;
-	im->ph[0] = (Elf64_Phdr){ .p_type = PT_DYNAMIC, .p_vaddr = offsetof(struct image, dyn),
-		.p_memsz = sizeof im->dyn };
-	im->ph[1] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_vaddr = offsetof(struct image, note),
-		.p_memsz = offsetof(struct image, descriptors) - offsetof(struct image, note) };
-	im->dyn[0] = (Elf64_Dyn){ DT_SYMTAB, { offsetof(struct image, sym) } };
-	im->dyn[1] = (Elf64_Dyn){ DT_STRTAB, { offsetof(struct image, str) } };
-	im->dyn[2] = (Elf64_Dyn){ DT_STRSZ, { sizeof im->str } };
-	im->dyn[3] = (Elf64_Dyn){ DT_HASH, { offsetof(struct image, hash) } };
+	im->ph[0] = (Elf64_Phdr){.p_type = PT_DYNAMIC,
+		.p_vaddr = offsetof(struct image, dyn),
+		.p_memsz = sizeof im->dyn};
+	im->ph[1] = (Elf64_Phdr){.p_type = PT_NOTE,
+		.p_vaddr = offsetof(struct image, note),
+		.p_memsz = offsetof(struct image, descriptors) - offsetof(struct image, note)};
+	im->dyn[0] = (Elf64_Dyn){DT_SYMTAB, {offsetof(struct image, sym)}};
+	im->dyn[1] = (Elf64_Dyn){DT_STRTAB, {offsetof(struct image, str)}};
+	im->dyn[2] = (Elf64_Dyn){DT_STRSZ, {sizeof im->str}};
+	im->dyn[3] = (Elf64_Dyn){DT_HASH, {offsetof(struct image, hash)}};
 	im->hash[1] = 4;
 	memcpy(im->str + 1, "_Z3addPf\0_Z3addPf.kd\0mul.kd", 27);
-	im->sym[1] = (Elf64_Sym){ .st_name = 1, .st_value = offsetof(struct image, descriptors) };
-	im->sym[2] = (Elf64_Sym){ .st_name = 10, .st_value = offsetof(struct image, descriptors) };
-	im->sym[3] = (Elf64_Sym){ .st_name = 22, .st_value = offsetof(struct image, descriptors) + 64 };
-	im->note = (Elf64_Nhdr){ .n_namesz = 7, .n_descsz = sizeof im->note_desc, .n_type = 32 };
+	im->sym[1] = (Elf64_Sym){.st_name = 1, .st_value = offsetof(struct image, descriptors)};
+	im->sym[2] = (Elf64_Sym){.st_name = 10, .st_value = offsetof(struct image, descriptors)};
+	im->sym[3] =
+		(Elf64_Sym){.st_name = 22, .st_value = offsetof(struct image, descriptors) + 64};
+	im->note = (Elf64_Nhdr){.n_namesz = 7, .n_descsz = sizeof im->note_desc, .n_type = 32};
 	memcpy(im->note_name, "AMDGPU", 7);
 	*p++ = 0x82;
 	p = put_str(p, "amdhsa.version");
@@ -139,20 +141,21 @@ static void damaged_code_objects(void **state)
 		uint64_t base = (uintptr_t)im;
 
 		memcpy(im, good, room);
-		vg_elf__kernel(base, room, base + offsetof(struct image, descriptors), name, sizeof name,
-			&cnt, offset);
+		vg_elf__kernel(base, room, base + offsetof(struct image, descriptors), name,
+			sizeof name, &cnt, offset);
 		free(im);
 	}
 	for (size_t at = 0; at < sizeof *good; at++)
 		for (int v = 0; v < 4; v++) {
-			static const unsigned char values[] = { 0, 0x7f, 0xdf, 0xff };
+			static const unsigned char values[] = {0, 0x7f, 0xdf, 0xff};
 			char *im = malloc(sizeof *good);
 			uint64_t base = (uintptr_t)im;
 
 			memcpy(im, good, sizeof *good);
 			im[at] = (char)values[v];
-			vg_elf__kernel(base, sizeof *good, base + offsetof(struct image, descriptors),
-				name, sizeof name, &cnt, offset);
+			vg_elf__kernel(base, sizeof *good,
+				base + offsetof(struct image, descriptors), name, sizeof name, &cnt,
+				offset);
 			free(im);
 		}
 	free(good);
@@ -163,8 +166,8 @@ static void damaged_code_objects(void **state)
 static struct vg_blit_result blit(const char *name, unsigned arg_cnt, const uint64_t *args)
 {
 	char text[64];
-	struct vg_kernel k = { .name = text, .arg_cnt = arg_cnt };
-	struct vg_va_cache c = { 0 };
+	struct vg_kernel k = {.name = text, .arg_cnt = arg_cnt};
+	struct vg_va_cache c = {0};
 
 	snprintf(text, sizeof text, "%s", name);
 	vg_kernel__classify(&k, true);
@@ -177,25 +180,25 @@ static struct vg_blit_result blit(const char *name, unsigned arg_cnt, const uint
 
 static void blit_copies(void **state)
 {
-	char from[256], to[256] = { 0 };
+	char from[256], to[256] = {0};
 	struct vg_blit_result r;
 
 	(void)state;
 	for (int i = 0; i < 256; i++)
 		from[i] = (char)i;
 	/* ROCm 5: source, target, origins, size in words, bytes of the last */
-	r = blit("__amd_rocclr_copyBuffer", 6, (uint64_t[]){ P(from), P(to), 3, 5, 4, 2 });
+	r = blit("__amd_rocclr_copyBuffer", 6, (uint64_t[]){P(from), P(to), 3, 5, 4, 2});
 	assert_int_equal(r.kind, VG_REC_COPY);
 	assert_int_equal(r.bytes, 14);
 	assert_memory_equal(to + 5, from + 3, 14);
 	assert_int_equal(to[4], 0);
 	assert_int_equal(to[19], 0);
-	r = blit("__amd_rocclr_copyBufferAligned", 6, (uint64_t[]){ P(from), P(to), 1, 2, 5, 16 });
+	r = blit("__amd_rocclr_copyBufferAligned", 6, (uint64_t[]){P(from), P(to), 1, 2, 5, 16});
 	assert_int_equal(r.bytes, 80);
 	assert_memory_equal(to + 32, from + 16, 80);
 	/* ROCm 6: source, target, size */
 	memset(to, 0, sizeof to);
-	r = blit("__amd_rocclr_copyBuffer", 7, (uint64_t[]){ P(from), P(to), 100, 0, 0, 0, 0 });
+	r = blit("__amd_rocclr_copyBuffer", 7, (uint64_t[]){P(from), P(to), 100, 0, 0, 0, 0});
 	assert_int_equal(r.bytes, 100);
 	assert_memory_equal(to, from, 100);
 	assert_int_equal(to[100], 0);
@@ -203,19 +206,19 @@ static void blit_copies(void **state)
 
 static void blit_fills(void **state)
 {
-	uint16_t pattern = 0x1234, to[100] = { 0 };
+	uint16_t pattern = 0x1234, to[100] = {0};
 	struct vg_blit_result r;
 
 	(void)state;
 	/* ROCm 5: the pointer's place says the unit (2 bytes), pattern, its size, offset, count */
 	r = blit("__amd_rocclr_fillBufferAligned", 8,
-		(uint64_t[]){ 0, P(to), 0, 0, P(&pattern), 1, 10, 20 });
+		(uint64_t[]){0, P(to), 0, 0, P(&pattern), 1, 10, 20});
 	assert_int_equal(r.kind, VG_REC_FILL);
 	assert_int_equal(r.bytes, 40);
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(to[i], i >= 10 && i < 30 ? 0x1234 : 0);
 	r = blit("__amd_rocclr_fillBufferAligned2D", 10,
-		(uint64_t[]){ 0, P(to), 0, 0, P(&pattern), 1, 0, 2, 3, 40 });
+		(uint64_t[]){0, P(to), 0, 0, P(&pattern), 1, 0, 2, 3, 40});
 	assert_int_equal(r.bytes, 12);
 	assert_int_equal(to[81], 0x1234);
 	assert_int_equal(to[82], 0);
@@ -223,13 +226,13 @@ static void blit_fills(void **state)
 
 static void other_kernels_do_nothing(void **state)
 {
-	struct vg_blit_result r = blit("_Z3addPf", 6, (uint64_t[]){ 1, 2, 3, 4, 5, 6 });
+	struct vg_blit_result r = blit("_Z3addPf", 6, (uint64_t[]){1, 2, 3, 4, 5, 6});
 
 	(void)state;
 	assert_int_equal(r.kind, VG_REC_DISPATCH);
 	assert_int_equal(r.bytes, 0);
 	/* a name that only begins like one of them */
-	r = blit("__amd_rocclr_copyBufferToImage", 6, (uint64_t[]){ 1, 2, 3, 4, 5, 6 });
+	r = blit("__amd_rocclr_copyBufferToImage", 6, (uint64_t[]){1, 2, 3, 4, 5, 6});
 	assert_int_equal(r.kind, VG_REC_DISPATCH);
 }
 
@@ -277,7 +280,7 @@ static char *to_json(const char *path, int *err)
 static void spool_to_json(void **state)
 {
 	struct vg_spool_cursor *c = calloc(1, sizeof *c);
-	struct vg_spool s = { 0 };
+	struct vg_spool s = {0};
 	struct vg_spool_block *b;
 	char path[128], long_name[1000], *text, *last;
 	struct vg_rec *r;
@@ -290,30 +293,44 @@ static void spool_to_json(void **state)
 	vg_spool__name(&s, c, 1, long_name);
 	vg_spool__name(&s, c, 2, "quote\"back\\slash");
 	r = vg_spool__reserve(&s, c, &b);
-	*r = (struct vg_rec){ .kind = VG_REC_DISPATCH, .done = 1, .flags = VG_REC_BARRIER_BIT |
-		VG_REC_INTERRUPT, .gpu = 2, .queue = 7, .kernel = 2, .index = 5, .start = 1000,
-		.end = 6000, .kernel_object = 99, .signal = 77, .grid = { 1, 2, 3 },
-		.workgroup = { 4, 5, 6 }, .kernarg_bytes = 16, .kernarg = { 0xab }, .group_segment = 8,
-		.private_segment = 9 };
+	*r = (struct vg_rec){.kind = VG_REC_DISPATCH,
+		.done = 1,
+		.flags = VG_REC_BARRIER_BIT | VG_REC_INTERRUPT,
+		.gpu = 2,
+		.queue = 7,
+		.kernel = 2,
+		.index = 5,
+		.start = 1000,
+		.end = 6000,
+		.kernel_object = 99,
+		.signal = 77,
+		.grid = {1, 2, 3},
+		.workgroup = {4, 5, 6},
+		.kernarg_bytes = 16,
+		.kernarg = {0xab},
+		.group_segment = 8,
+		.private_segment = 9};
 	vg_spool__done(c, b);
 	/* launched and never completed; earlier in time, so first */
 	r = vg_spool__reserve(&s, c, &b);
-	*r = (struct vg_rec){ .kind = VG_REC_BARRIER_AND, .start = 500, .queue = 7, .index = 6 };
+	*r = (struct vg_rec){.kind = VG_REC_BARRIER_AND, .start = 500, .queue = 7, .index = 6};
 	atomic_store(&s.header->cpu_ns, 4242);
 	spool_path(path, sizeof path);
 	text = to_json(path, &err);
 	assert_int_equal(err, 0);
-	assert_non_null(strstr(text,
-		"{\"kind\":\"barrier\",\"barrier\":\"and\",\"pid\":"));
-	assert_non_null(strstr(text, "\"start\":500,\"start_ticks\":50,\"end\":null,\"end_ticks\":null"));
+	assert_non_null(strstr(text, "{\"kind\":\"barrier\",\"barrier\":\"and\",\"pid\":"));
+	assert_non_null(
+		strstr(text, "\"start\":500,\"start_ticks\":50,\"end\":null,\"end_ticks\":null"));
 	last = strstr(text, "{\"kind\":\"dispatch\"");
 	assert_non_null(last);
 	assert_true(last > strstr(text, "\"barrier\":\"and\""));
 	assert_non_null(strstr(last,
-		"\"gpu\":2,\"queue\":7,\"index\":5,\"engine\":\"compute\",\"kernel\":\"quote\\\"back\\\\slash\","
+		"\"gpu\":2,\"queue\":7,\"index\":5,\"engine\":\"compute\",\"kernel\":"
+		"\"quote\\\"back\\\\slash\","
 		"\"kernel_object\":99,\"grid\":[1,2,3],\"workgroup\":[4,5,6],\"group_segment\":8,"
 		"\"private_segment\":9,\"kernarg\":\"ab000000000000000000000000000000\","
-		"\"barrier_bit\":true,\"start\":1000,\"start_ticks\":100,\"end\":6000,\"end_ticks\":600,"
+		"\"barrier_bit\":true,\"start\":1000,\"start_ticks\":100,\"end\":6000,\"end_"
+		"ticks\":600,"
 		"\"bytes\":0,\"signal\":77,\"stamped\":false,\"interrupt\":true}\n"));
 	assert_non_null(strstr(text, "\"cpu_ns\":4242"));
 	assert_non_null(strstr(text, "\"ended\":false"));
@@ -328,7 +345,7 @@ static void many_blocks(void **state)
 	struct vg_spool_cursor *c = calloc(1, sizeof *c);
 	unsigned cnt = 3 * VG_SPOOL_BLOCK_BYTES / sizeof(struct vg_rec) + 10, lines = 0, mapped = 0;
 	struct vg_spool_block *b, *held;
-	struct vg_spool s = { 0 };
+	struct vg_spool s = {0};
 	char path[128], *text;
 	int err;
 
@@ -363,7 +380,7 @@ static void many_blocks(void **state)
 static void hostile_spools(void **state)
 {
 	struct vg_spool_cursor *c = calloc(1, sizeof *c);
-	struct vg_spool s = { 0 };
+	struct vg_spool s = {0};
 	struct vg_spool_block *b;
 	char path[128];
 	FILE *f;
@@ -375,7 +392,7 @@ static void hostile_spools(void **state)
 	vg_spool__reserve(&s, c, &b)->kind = VG_REC_DISPATCH;
 	spool_path(path, sizeof path);
 	for (unsigned at = 0; at < 512; at++) {
-		static const unsigned offsets[] = { 0, VG_SPOOL_HEADER_BYTES };
+		static const unsigned offsets[] = {0, VG_SPOOL_HEADER_BYTES};
 
 		for (unsigned k = 0; k < 2; k++) {
 			char saved, bad = (char)0xf7;

@@ -18,7 +18,7 @@
 
 static void kernel_times(void **state)
 {
-	struct vg_conf c = { .kernel_ns = 7 };
+	struct vg_conf c = {.kernel_ns = 7};
 	const char *bad;
 	bool named;
 
@@ -36,8 +36,8 @@ static void kernel_times(void **state)
 	assert_int_equal(vg_conf__parse_kernel_ns(&c, "x=1", &bad), 0);
 	assert_int_equal(c.kernel_ns, 5000);
 	for (size_t i = 0; i < 8; i++) {
-		static const char *const wrong[] = { "abc", "5000,", "=3", "x=", "1,,2", "x=1y", "-1",
-			"9999999999999999" };
+		static const char *const wrong[] = {
+			"abc", "5000,", "=3", "x=", "1,,2", "x=1y", "-1", "9999999999999999"};
 
 		assert_int_equal(vg_conf__parse_kernel_ns(&c, wrong[i], &bad), -EINVAL);
 	}
@@ -45,7 +45,7 @@ static void kernel_times(void **state)
 
 static void copy_times(void **state)
 {
-	struct vg_conf c = { .copy_gbps = 25 };
+	struct vg_conf c = {.copy_gbps = 25};
 
 	(void)state;
 	assert_int_equal(vg_conf__copy_ns(&c, 0), 0);
@@ -59,11 +59,13 @@ static void copy_times(void **state)
 
 static void paths(void **state)
 {
-	static const char *const ours[] = { "/dev/kfd", "/dev/dri", "/dev/dri/renderD128",
+	static const char *const ours[] = {"/dev/kfd", "/dev/dri", "/dev/dri/renderD128",
 		"/sys/class/kfd/kfd/topology", "/sys/devices/virtual/kfd/kfd", "/proc/modules",
-		"/sys/dev/char/226:128/device/drm", "/sys/module/amdgpu/initstate", "/sys/class/drm" };
-	static const char *const theirs[] = { "/dev/kfd2", "/dev/drift", "/dev/null", "/proc/self/stat",
-		"/sys/class/kfdx", "dev/kfd", "", "/", "/sys/dev/char/22", "/proc/modules2" };
+		"/sys/dev/char/226:128/device/drm", "/sys/module/amdgpu/initstate",
+		"/sys/class/drm"};
+	static const char *const theirs[] = {"/dev/kfd2", "/dev/drift", "/dev/null",
+		"/proc/self/stat", "/sys/class/kfdx", "dev/kfd", "", "/", "/sys/dev/char/22",
+		"/proc/modules2"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
@@ -99,7 +101,7 @@ static void start_times(void **state)
 static void translation(void **state)
 {
 	struct vg_alias_map *m = vg_alias__new();
-	struct vg_va_cache c = { 0 };
+	struct vg_va_cache c = {0};
 
 	(void)state;
 	assert_int_equal(vg_alias__look(m, 0x5000, &c), 0x5000);
@@ -124,7 +126,7 @@ static void translation(void **state)
 static void gaps_are_cached(void **state)
 {
 	struct vg_alias_map *m = vg_alias__new();
-	struct vg_va_cache c = { 0 };
+	struct vg_va_cache c = {0};
 
 	(void)state;
 	assert_int_equal(vg_alias__add(m, 0x4000, 0x104000, 0x1000), 0);
@@ -141,12 +143,13 @@ static _Atomic bool finished;
 static void *translate(void *arg)
 {
 	struct vg_alias_map *m = arg;
-	struct vg_va_cache c = { 0 };
+	struct vg_va_cache c = {0};
 	size_t wrong = 0;
 
 	while (!atomic_load(&finished))
 		for (uint64_t i = 0; i < 64; i++) {
-			/* Range 32 stays; the others come and go, but never show another's target. */
+			/* Range 32 stays; the others come and go, but never show another's target.
+			 */
 			uint64_t va = i * 0x1000 + 8, t = vg_alias__look(m, va, &c);
 
 			wrong += t != va + 0x100000 && (i == 32 || t != va);
@@ -185,8 +188,8 @@ static void translation_while_changing(void **state)
 
 static uint32_t new_event(bool auto_reset)
 {
-	struct kfd_ioctl_create_event_args a = { .event_type = KFD_IOC_EVENT_SIGNAL,
-		.auto_reset = auto_reset };
+	struct kfd_ioctl_create_event_args a = {
+		.event_type = KFD_IOC_EVENT_SIGNAL, .auto_reset = auto_reset};
 
 	assert_int_equal(vg_event__create(&a), 0);
 	assert_true(a.event_page_offset != 0);
@@ -197,8 +200,10 @@ static uint32_t new_event(bool auto_reset)
 static uint32_t wait_for(const uint32_t *ids, uint32_t cnt, bool all, uint32_t timeout_ms)
 {
 	struct kfd_event_data d[40];
-	struct kfd_ioctl_wait_events_args a = { .events_ptr = (uintptr_t)d, .num_events = cnt,
-		.wait_for_all = all, .timeout = timeout_ms };
+	struct kfd_ioctl_wait_events_args a = {.events_ptr = (uintptr_t)d,
+		.num_events = cnt,
+		.wait_for_all = all,
+		.timeout = timeout_ms};
 
 	memset(d, 0, sizeof d);
 	for (uint32_t i = 0; i < cnt; i++)
@@ -209,7 +214,7 @@ static uint32_t wait_for(const uint32_t *ids, uint32_t cnt, bool all, uint32_t t
 
 static void events(void **state)
 {
-	uint32_t id[2] = { new_event(true), new_event(false) };
+	uint32_t id[2] = {new_event(true), new_event(false)};
 
 	(void)state;
 	assert_int_equal(wait_for(id, 2, false, 0), KFD_IOC_WAIT_RESULT_TIMEOUT);
@@ -255,8 +260,8 @@ static void blocked_waiters(void **state)
 static void event_age(void **state)
 {
 	uint32_t id = new_event(true);
-	struct kfd_event_data d = { .event_id = id };
-	struct kfd_ioctl_wait_events_args a = { .events_ptr = (uintptr_t)&d, .num_events = 1 };
+	struct kfd_event_data d = {.event_id = id};
+	struct kfd_ioctl_wait_events_args a = {.events_ptr = (uintptr_t)&d, .num_events = 1};
 	uint64_t age = 1;
 
 	(void)state;
@@ -274,7 +279,7 @@ static void event_age(void **state)
 
 static void event_limit(void **state)
 {
-	struct kfd_ioctl_create_event_args a = { .event_type = KFD_IOC_EVENT_SIGNAL };
+	struct kfd_ioctl_create_event_args a = {.event_type = KFD_IOC_EVENT_SIGNAL};
 	uint32_t cnt = 0;
 
 	(void)state;

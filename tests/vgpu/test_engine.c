@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The packet engines on queues without a thread: each step is one call, so nothing depends on speed. */
+/* The packet engines on queues without a thread: each step is one call, so nothing depends on
+ * speed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,7 @@ static int set_up(void **state)
 	q = calloc(1, sizeof *q);
 	memset(&aql, 0, sizeof aql);
 	for (int i = 0; i < RING; i++)
-		ring[i] = (union abi_packet){ .header = ABI_PACKET_INVALID };
+		ring[i] = (union abi_packet){.header = ABI_PACKET_INVALID};
 	aql.queue_properties = ABI_QUEUE_PROFILING;
 	bell = ~0ull;
 	q->type = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
@@ -61,26 +62,28 @@ static void ring_bell(uint64_t index)
 
 static union abi_packet dispatch(struct abi_signal *s, bool barrier)
 {
-	return (union abi_packet){ .dispatch = {
-		.header = ABI_PACKET_DISPATCH | (barrier ? ABI_HEADER_BARRIER_BIT : 0),
-		.grid = { 64, 1, 1 }, .workgroup = { 64, 1, 1 }, .kernel_object = 0x1000,
-		.completion_signal = (uintptr_t)s } };
+	return (union abi_packet){
+		.dispatch = {.header = ABI_PACKET_DISPATCH | (barrier ? ABI_HEADER_BARRIER_BIT : 0),
+			.grid = {64, 1, 1},
+			.workgroup = {64, 1, 1},
+			.kernel_object = 0x1000,
+			.completion_signal = (uintptr_t)s}};
 }
 
 static union abi_packet barrier(unsigned type, struct abi_signal *s, bool barrier_bit,
 	struct abi_signal *a, struct abi_signal *b)
 {
-	return (union abi_packet){ .barrier = {
-		.header = (uint16_t)(type | (barrier_bit ? ABI_HEADER_BARRIER_BIT : 0)),
-		.dep_signal = { (uintptr_t)a, (uintptr_t)b },
-		.completion_signal = (uintptr_t)s } };
+	return (union abi_packet){
+		.barrier = {.header = (uint16_t)(type | (barrier_bit ? ABI_HEADER_BARRIER_BIT : 0)),
+			.dep_signal = {(uintptr_t)a, (uintptr_t)b},
+			.completion_signal = (uintptr_t)s}};
 }
 
 /* Lets simulated time pass until nothing is in flight. */
 static void drain(void)
 {
 	while (q->flight_cnt) {
-		struct timespec ts = { 0, 100000 };
+		struct timespec ts = {0, 100000};
 
 		vg_aql__complete_due(q);
 		nanosleep(&ts, NULL);
@@ -89,7 +92,7 @@ static void drain(void)
 
 static void nothing_runs_without_a_doorbell(void **state)
 {
-	struct abi_signal s = { .value = 1 };
+	struct abi_signal s = {.value = 1};
 
 	(void)state;
 	/* A tool that virtualises the write index: a valid packet beyond the real one. */
@@ -111,8 +114,8 @@ static void nothing_runs_without_a_doorbell(void **state)
 
 static void overwritten_doorbell(void **state)
 {
-	struct timespec ts = { 0, VG_BARE_NS };
-	struct abi_signal s = { .value = 2 };
+	struct timespec ts = {0, VG_BARE_NS};
+	struct abi_signal s = {.value = 2};
 
 	(void)state;
 	write_packet(dispatch(&s, true));
@@ -132,7 +135,7 @@ static void overwritten_doorbell(void **state)
 
 static void reserved_but_not_written(void **state)
 {
-	struct abi_signal s = { .value = 1 };
+	struct abi_signal s = {.value = 1};
 
 	(void)state;
 	aql.write_dispatch_id = 2; /* another producer's packet 0 is not written yet */
@@ -149,7 +152,7 @@ static void reserved_but_not_written(void **state)
 
 static void overlap_without_the_barrier_bit(void **state)
 {
-	struct abi_signal s[4] = { { .value = 1 }, { .value = 1 }, { .value = 1 }, { .value = 1 } };
+	struct abi_signal s[4] = {{.value = 1}, {.value = 1}, {.value = 1}, {.value = 1}};
 
 	(void)state;
 	write_packet(dispatch(&s[0], true));
@@ -182,7 +185,7 @@ static void barrier_bit_is_in_sequence(void **state)
 
 	(void)state;
 	for (int i = 0; i < 8; i++) {
-		s[i] = (struct abi_signal){ .value = 1 };
+		s[i] = (struct abi_signal){.value = 1};
 		write_packet(dispatch(&s[i], true));
 	}
 	ring_bell(7);
@@ -197,7 +200,7 @@ static void barrier_bit_is_in_sequence(void **state)
 
 static void profiling_bit(void **state)
 {
-	struct abi_signal s = { .value = 1 };
+	struct abi_signal s = {.value = 1};
 
 	(void)state;
 	aql.queue_properties = 0;
@@ -211,8 +214,8 @@ static void profiling_bit(void **state)
 
 static void barrier_and(void **state)
 {
-	struct abi_signal a = { .value = 1 }, b = { .value = 2 }, done = { .value = 1 },
-			  next = { .value = 1 };
+	struct abi_signal a = {.value = 1}, b = {.value = 2}, done = {.value = 1},
+			  next = {.value = 1};
 
 	(void)state;
 	write_packet(barrier(ABI_PACKET_BARRIER_AND, &done, false, &a, &b));
@@ -235,7 +238,7 @@ static void barrier_and(void **state)
 
 static void barrier_or(void **state)
 {
-	struct abi_signal a = { .value = 1 }, b = { .value = 1 }, done = { .value = 1 };
+	struct abi_signal a = {.value = 1}, b = {.value = 1}, done = {.value = 1};
 
 	(void)state;
 	ring_bell(write_packet(barrier(ABI_PACKET_BARRIER_OR, &done, true, &a, &b)));
@@ -254,12 +257,16 @@ static void barrier_or(void **state)
 
 static void barrier_value(void **state)
 {
-	struct abi_signal a = { .value = 0x103 }, done = { .value = 1 };
+	struct abi_signal a = {.value = 0x103}, done = {.value = 1};
 
 	(void)state;
-	ring_bell(write_packet((union abi_packet){ .value = { .header = ABI_PACKET_VENDOR,
-		.format = ABI_VENDOR_BARRIER_VALUE, .signal = (uintptr_t)&a, .value = 10, .mask = 0xff,
-		.cond = ABI_CONDITION_GTE, .completion_signal = (uintptr_t)&done } }));
+	ring_bell(write_packet((union abi_packet){.value = {.header = ABI_PACKET_VENDOR,
+							  .format = ABI_VENDOR_BARRIER_VALUE,
+							  .signal = (uintptr_t)&a,
+							  .value = 10,
+							  .mask = 0xff,
+							  .cond = ABI_CONDITION_GTE,
+							  .completion_signal = (uintptr_t)&done}}));
 	assert_int_equal(vg_aql__step(q), VG_STEP_BLOCKED); /* 0x103 & 0xff = 3 */
 	a.value = 0x20a;
 	assert_int_equal(vg_aql__step(q), VG_STEP_DONE);
@@ -269,7 +276,7 @@ static void barrier_value(void **state)
 
 static void shared_signal_counts_down(void **state)
 {
-	struct abi_signal s = { .value = 10 };
+	struct abi_signal s = {.value = 10};
 
 	(void)state;
 	for (int i = 0; i < 10; i++)
@@ -283,7 +290,7 @@ static void shared_signal_counts_down(void **state)
 
 static void ring_wraps(void **state)
 {
-	struct abi_signal s = { .value = 1000 };
+	struct abi_signal s = {.value = 1000};
 
 	(void)state;
 	for (int i = 0; i < 1000; i++) {
@@ -311,18 +318,19 @@ static void conditions(void **state)
 static void flight_order(void **state)
 {
 	unsigned seed = 1;
-	struct vg_flight last = { 0 };
+	struct vg_flight last = {0};
 
 	(void)state;
 	for (uint64_t i = 0; i < VG_MAX_FLIGHT; i++) {
-		struct vg_flight f = { .end = (uint64_t)(rand_r(&seed) % 50), .index = i };
+		struct vg_flight f = {.end = (uint64_t)(rand_r(&seed) % 50), .index = i};
 
 		vg_flight__push(q, &f);
 	}
 	for (int i = 0; i < VG_MAX_FLIGHT; i++) {
 		struct vg_flight f = vg_flight__pop(q);
 
-		assert_true(f.end > last.end || (f.end == last.end && (!i || f.index > last.index)));
+		assert_true(
+			f.end > last.end || (f.end == last.end && (!i || f.index > last.index)));
 		last = f;
 	}
 	assert_int_equal(q->flight_cnt, 0);
@@ -353,7 +361,7 @@ static void sdma_set_up(void)
 	sdma_rptr = sdma_bell = sdma_at = 0;
 }
 
-#define LOW(p)	((uint32_t)(uintptr_t)(p))
+#define LOW(p)  ((uint32_t)(uintptr_t)(p))
 #define HIGH(p) ((uint32_t)((uint64_t)(uintptr_t)(p) >> 32))
 
 static void sdma_run(void)
@@ -368,7 +376,7 @@ static void sdma_run(void)
 static void sdma_copy_and_signal(void **state)
 {
 	static char from[5000], to[5000];
-	struct abi_signal s = { .value = 1 };
+	struct abi_signal s = {.value = 1};
 	uint64_t stamps[2];
 
 	(void)state;
@@ -376,13 +384,15 @@ static void sdma_copy_and_signal(void **state)
 	for (int round = 0; round < 20; round++) {
 		memset(from, round + 1, sizeof from);
 		s.value = 1;
-		sdma_put((uint32_t[]){ 13 | 2 << 8, LOW(&stamps[0]), HIGH(&stamps[0]) }, 3);
-		sdma_put((uint32_t[]){ 1, 2500 - 1, 0, LOW(from), HIGH(from), LOW(to), HIGH(to) }, 7);
-		sdma_put((uint32_t[]){ 1, 2500 - 1, 0, LOW(from + 2500), HIGH(from), LOW(to + 2500),
-			HIGH(to) }, 7);
-		sdma_put((uint32_t[]){ 13 | 2 << 8, LOW(&stamps[1]), HIGH(&stamps[1]) }, 3);
-		sdma_put((uint32_t[]){ 10 | 47u << 25, LOW(&s.value), HIGH(&s.value), UINT32_MAX,
-			UINT32_MAX, 0, 0, 0 }, 8);
+		sdma_put((uint32_t[]){13 | 2 << 8, LOW(&stamps[0]), HIGH(&stamps[0])}, 3);
+		sdma_put((uint32_t[]){1, 2500 - 1, 0, LOW(from), HIGH(from), LOW(to), HIGH(to)}, 7);
+		sdma_put((uint32_t[]){1, 2500 - 1, 0, LOW(from + 2500), HIGH(from), LOW(to + 2500),
+				 HIGH(to)},
+			7);
+		sdma_put((uint32_t[]){13 | 2 << 8, LOW(&stamps[1]), HIGH(&stamps[1])}, 3);
+		sdma_put((uint32_t[]){10 | 47u << 25, LOW(&s.value), HIGH(&s.value), UINT32_MAX,
+				 UINT32_MAX, 0, 0, 0},
+			8);
 		sdma_run();
 		assert_memory_equal(from, to, sizeof from);
 		assert_int_equal(s.value, 0);
@@ -397,8 +407,9 @@ static void sdma_poll_blocks(void **state)
 
 	(void)state;
 	sdma_set_up();
-	sdma_put((uint32_t[]){ 8 | 3u << 28 | 1u << 31, LOW(&word), HIGH(&word), 0, UINT32_MAX, 0 }, 6);
-	sdma_put((uint32_t[]){ 5, LOW(&mark), HIGH(&mark), 77 }, 4);
+	sdma_put((uint32_t[]){8 | 3u << 28 | 1u << 31, LOW(&word), HIGH(&word), 0, UINT32_MAX, 0},
+		6);
+	sdma_put((uint32_t[]){5, LOW(&mark), HIGH(&mark), 77}, 4);
 	assert_int_equal(vg_sdma__step(q), VG_STEP_BLOCKED);
 	assert_false(vg_sdma__unblocked(q));
 	word = 0;
@@ -407,19 +418,19 @@ static void sdma_poll_blocks(void **state)
 	assert_int_equal(mark, 77);
 	/* a register poll flushes the host data path: nothing to wait for */
 	word = 1;
-	sdma_put((uint32_t[]){ 8 | 3u << 28, LOW(&word), HIGH(&word), 0, UINT32_MAX, 0 }, 6);
+	sdma_put((uint32_t[]){8 | 3u << 28, LOW(&word), HIGH(&word), 0, UINT32_MAX, 0}, 6);
 	sdma_run();
 	assert_int_equal(vg_sdma__step(q), VG_STEP_IDLE);
 }
 
 static void sdma_fill_and_rect(void **state)
 {
-	uint32_t words[64] = { 0 };
-	char from[8 * 8], to[8 * 8] = { 0 };
+	uint32_t words[64] = {0};
+	char from[8 * 8], to[8 * 8] = {0};
 
 	(void)state;
 	sdma_set_up();
-	sdma_put((uint32_t[]){ 11 | 2u << 30, LOW(words + 1), HIGH(words), 0xabcd, 62 * 4 - 1 }, 5);
+	sdma_put((uint32_t[]){11 | 2u << 30, LOW(words + 1), HIGH(words), 0xabcd, 62 * 4 - 1}, 5);
 	sdma_run();
 	assert_int_equal(words[0], 0);
 	assert_int_equal(words[1], 0xabcd);
@@ -428,8 +439,9 @@ static void sdma_fill_and_rect(void **state)
 	for (unsigned i = 0; i < sizeof from; i++)
 		from[i] = (char)i;
 	/* 3 x 2 bytes from (1, 1) to (4, 5), both pitches 8 */
-	sdma_put((uint32_t[]){ 1 | 4 << 8, LOW(from), HIGH(from), 1 | 1 << 16, 7 << 13, 63, LOW(to),
-		HIGH(to), 4 | 5 << 16, 7 << 13, 63, 2 | 1 << 16, 0 }, 13);
+	sdma_put((uint32_t[]){1 | 4 << 8, LOW(from), HIGH(from), 1 | 1 << 16, 7 << 13, 63, LOW(to),
+			 HIGH(to), 4 | 5 << 16, 7 << 13, 63, 2 | 1 << 16, 0},
+		13);
 	sdma_run();
 	for (unsigned y = 0; y < 8; y++)
 		for (unsigned x = 0; x < 8; x++) {
@@ -442,10 +454,10 @@ static void sdma_fill_and_rect(void **state)
 static void sdma_words(void **state)
 {
 	(void)state;
-	assert_int_equal(vg_sdma_length((uint32_t[]){ 0 | 5u << 16 }), 6);
-	assert_int_equal(vg_sdma_length((uint32_t[]){ 1 | 4u << 8 }), 13);
-	assert_int_equal(vg_sdma_length((uint32_t[]){ 99 }), 0);
-	assert_int_equal(vg_sdma_length((uint32_t[]){ 3 }), 0);
+	assert_int_equal(vg_sdma_length((uint32_t[]){0 | 5u << 16}), 6);
+	assert_int_equal(vg_sdma_length((uint32_t[]){1 | 4u << 8}), 13);
+	assert_int_equal(vg_sdma_length((uint32_t[]){99}), 0);
+	assert_int_equal(vg_sdma_length((uint32_t[]){3}), 0);
 	assert_true(vg_sdma_compare(1, 1, 2));
 	assert_false(vg_sdma_compare(2, 1, 2));
 	assert_true(vg_sdma_compare(2, 2, 2));

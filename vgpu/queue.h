@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+/* What queue.c (the ioctls) and wait.c (the threads) share. */
+#ifndef VGPU_QUEUE_H
+#define VGPU_QUEUE_H
+
+#include <linux/kfd_ioctl.h>
+#include <pthread.h>
+
+#include "vgpu.h"
+
+struct vg_queue_table {
+	struct vg_lock lock; /* queues, doorbells; held while the watcher looks */
+	_Atomic uint32_t watcher_started;
+	_Atomic uint32_t log_ready;
+	_Atomic uint32_t watch_word; /* futex: changes when the watcher should look at once */
+	_Atomic uint32_t watch_asleep;
+	_Atomic uint32_t parked_cnt, blocked_cnt;
+	_Atomic uint32_t spin_cnt;
+	uint32_t spin_max;
+	_Atomic uint64_t active_at; /* when a queue last did something */
+	pid_t watcher_tid;
+	uint64_t watcher_cpu_ns;
+	struct vg_queue *queues[VG_MAX_QUEUES];
+	uint32_t queue_end; /* no queue at or above */
+	struct vg_queue *spare[64];
+	uint32_t spare_cnt;
+	uint32_t last_seq;
+	bool bell_used[VG_MAX_GPUS][VG_BELLS];
+};
+
+struct vg_queue_table *vg_queue__table(void); /* NULL: out of memory */
+void *vg_queue__main(void *queue);
+int vg_queue__start_thread(pthread_t *thread, void *(*fn)(void *), void *arg, bool detached);
+void vg_queue__start_watcher(struct vg_proc *p);
+
+static inline bool vg_queue__is_aql(const struct vg_queue *q)
+{
+	return q->type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+}
+
+#endif
