@@ -44,6 +44,7 @@ static void free_process(struct wt_build_process *process)
 	wt_vec__free(&process->symbols);
 	wt_vec__free(&process->threads);
 	wt_vec__free(&process->blits);
+	wt_vec__free(&process->open_copies);
 	wt_map__free(&process->device_of);
 	wt_map__free(&process->queue_of);
 	wt_map__free(&process->stream_of);

@@ -299,6 +299,7 @@ static const uint16_t sizes[] = {
 	[WT_REC_STREAM] = sizeof(struct wt_rec_stream),
 	[WT_REC_STATUS] = sizeof(struct wt_rec_status),
 	[WT_REC_SDMA] = sizeof(struct wt_rec_sdma),
+	[WT_REC_SDMA_END] = sizeof(struct wt_rec_sdma_end),
 };
 
 int wt_build__definition(struct wt_build *build, struct wt_build_process *process,
@@ -338,6 +339,9 @@ int wt_build__definition(struct wt_build *build, struct wt_build_process *proces
 		break;
 	case WT_REC_SDMA:
 		rc = wt_build__sdma(build, process, (const void *)rec);
+		break;
+	case WT_REC_SDMA_END:
+		rc = wt_build__sdma_end(build, process, (const void *)rec);
 		break;
 	}
 	if (rc == -EINVAL) {

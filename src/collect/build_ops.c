@@ -160,36 +160,3 @@ int wt_build__release_held(struct wt_build *build, struct wt_build_process *proc
 	}
 	return 0;
 }
-
-int wt_build__sdma(struct wt_build *build, struct wt_build_process *process,
-	const struct wt_rec_sdma *rec)
-{
-	struct wt_build_device *device = wt_build__device(build, process, rec->rec.id);
-	bool timed = rec->start_ns && rec->end_ns >= rec->start_ns;
-	struct wt_store_op op = {
-		.kind = WT_OP_COPY,
-		.process_id = process->id,
-		.device_id = device ? device->id : 0,
-		.stream_id = wt_build__stream_id(process, rec->stream),
-		.packet = WT_ABSENT,
-		.start_ns = timed ? rec->start_ns : WT_ABSENT,
-		.end_ns = timed ? rec->end_ns : WT_ABSENT,
-		.untimed = timed ? WT_LOST_NONE : WT_LOST_TIME_NOT_STAMPED,
-		.private_bytes = UINT32_MAX,
-		.copy_kind = rec->kind,
-		.bytes = rec->bytes,
-		.dst = rec->dst,
-		.src = rec->src,
-	};
-
-	if (!device)
-		return -ENOMEM;
-	if (rec->corr) {
-		op.api_id = wt_build__dense(build, process, rec->corr);
-		if (!op.api_id)
-			return -ENOMEM;
-	}
-	if (!timed)
-		process->untimed[op.untimed]++;
-	return wt_build__write_op(build, &op);
-}

@@ -84,6 +84,7 @@ struct wt_build_process {
 	uint64_t block_key, block_base;	/* the last one used */
 	struct wt_build_copy *copies;	/* by correlation, the newest of each place */
 	WT_VEC(struct wt_build_blit) blits;
+	WT_VEC(struct wt_rec_sdma) open_copies; /* their ends have not come yet, oldest first */
 	uint64_t untimed[WT_LOST_CNT];
 	uint64_t unknown_records;
 };
@@ -124,11 +125,16 @@ int wt_build__write_queues(struct wt_build *build, struct wt_build_process *proc
 /* build_ops.c */
 int wt_build__ops(struct wt_build *build, struct wt_build_process *process,
 	const struct wt_frame_ops *head, const struct wt_op_raw *ops, size_t cnt);
-int wt_build__sdma(struct wt_build *build, struct wt_build_process *process,
-	const struct wt_rec_sdma *rec);
 /* What is held and has its clock pair by now; `all`: whatever is held. */
 int wt_build__release_held(struct wt_build *build, struct wt_build_process *process, bool all);
 int wt_build__write_op(struct wt_build *build, const struct wt_store_op *op);
+
+/* build_sdma.c */
+int wt_build__sdma(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_rec_sdma *rec);
+int wt_build__sdma_end(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_rec_sdma_end *end);
+int wt_build__flush_sdma(struct wt_build *build, struct wt_build_process *process);
 
 /* build_copies.c: which call asked for what a blit kernel did */
 void wt_build__copy_called(struct wt_build_process *process, const struct wt_rec_copy *rec);

@@ -38,7 +38,8 @@ enum wt_rec_type {
 	WT_REC_GPU_CLOCK = 21,	/* struct wt_rec_gpu_clock */
 	WT_REC_STREAM = 22,	/* struct wt_rec_stream */
 	WT_REC_STATUS = 23,	/* struct wt_rec_status: a source says how it is */
-	WT_REC_SDMA = 24,	/* struct wt_rec_sdma: a copy made by a DMA engine, complete */
+	WT_REC_SDMA = 24,	/* struct wt_rec_sdma: a copy was asked for */
+	WT_REC_SDMA_END = 25,	/* struct wt_rec_sdma_end: it was made */
 };
 
 /* Head of every record. */
@@ -213,20 +214,31 @@ struct wt_rec_status {
 };
 static_assert(sizeof(struct wt_rec_status) == 32, "status record");
 
-/* A copy by hsa_amd_memory_async_copy*, complete; 0,0: no time stamps. */
+/*
+ * A copy by hsa_amd_memory_async_copy*: written when it was submitted, so that
+ * it is known of whatever happens. Its times come with a WT_REC_SDMA_END of the
+ * same number; number 0: nothing will follow, its times cannot be had.
+ */
 struct wt_rec_sdma {
 	struct wt_rec rec;	/* id: device number of the GPU that copied */
 	uint64_t corr;
 	uint64_t dst;
 	uint64_t src;
 	uint64_t bytes;
-	uint64_t start_ns;	/* as the runtime converted them */
-	uint64_t end_ns;
+	uint64_t number;
 	uint32_t stream;
 	uint32_t kind;		/* enum wt_copy_kind: HTOD, DTOH, DTOD, HTOH by the agents */
 	uint32_t dst_device;	/* UINT32_MAX: a CPU */
 	uint32_t src_device;
 };
-static_assert(sizeof(struct wt_rec_sdma) == 72, "SDMA record");
+static_assert(sizeof(struct wt_rec_sdma) == 64, "SDMA record");
+
+struct wt_rec_sdma_end {
+	struct wt_rec rec;	/* id: 0, or enum wt_lost: why there are no times */
+	uint64_t number;
+	uint64_t start_ns;	/* as the runtime converted them */
+	uint64_t end_ns;
+};
+static_assert(sizeof(struct wt_rec_sdma_end) == 32, "SDMA end record");
 
 #endif

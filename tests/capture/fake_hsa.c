@@ -353,6 +353,7 @@ struct hsa_api_table *fake_hsa__table(void)
 	CORE_IS(hsa_queue_add_write_index_screlease, add_write);
 	CORE_IS(hsa_signal_create, signal_create);
 	CORE_IS(hsa_signal_destroy, signal_destroy);
+	CORE_IS(hsa_signal_load_relaxed, signal_load);
 	CORE_IS(hsa_signal_load_scacquire, signal_load);
 	CORE_IS(hsa_signal_store_relaxed, signal_store);
 	CORE_IS(hsa_signal_store_screlease, signal_store);

@@ -118,9 +118,12 @@ static_assert(offsetof(struct hsa_api_table, amd_ext) == 24, "HsaApiTable");
 	X(hsa_queue_add_write_index_screlease, 24)                                           \
 	X(hsa_signal_create, 37)                                                             \
 	X(hsa_signal_destroy, 38)                                                            \
+	X(hsa_signal_load_relaxed, 39)                                                       \
 	X(hsa_signal_load_scacquire, 40)                                                     \
 	X(hsa_signal_store_relaxed, 41)                                                      \
 	X(hsa_signal_store_screlease, 42)                                                    \
+	X(hsa_signal_wait_relaxed, 43)                                                       \
+	X(hsa_signal_wait_scacquire, 44)                                                     \
 	X(hsa_executable_destroy, 84)                                                        \
 	X(hsa_executable_freeze, 86)                                                         \
 	X(hsa_executable_symbol_get_info, 93)                                                \
@@ -200,6 +203,7 @@ typedef hsa_status hsa_signal_create_fn(int64_t, uint32_t, const hsa_agent *, hs
 typedef hsa_status hsa_signal_destroy_fn(hsa_signal);
 typedef int64_t hsa_signal_load_fn(hsa_signal);
 typedef void hsa_signal_store_fn(hsa_signal, int64_t);
+typedef int64_t hsa_signal_wait_fn(hsa_signal, uint32_t, int64_t, uint64_t, uint32_t);
 typedef hsa_status hsa_executable_destroy_fn(hsa_executable);
 typedef hsa_status hsa_executable_freeze_fn(hsa_executable, const char *);
 typedef hsa_status hsa_executable_symbol_get_info_fn(hsa_symbol, uint32_t, void *);

@@ -6,7 +6,7 @@
  */
 #include "capture/sources/hsa/hsa.h"
 
-static struct wt_pending describe(void *dst, hsa_agent dst_agent, const void *src,
+static struct wt_rec_sdma describe(void *dst, hsa_agent dst_agent, const void *src,
 	hsa_agent src_agent, uint64_t bytes)
 {
 	/* by device known: [destination][source] */
@@ -18,19 +18,16 @@ static struct wt_pending describe(void *dst, hsa_agent dst_agent, const void *sr
 	const struct wt_tls *tls = &wt_tls;
 	bool stale = tls->generation != wt_process.generation;
 
-	return (struct wt_pending){
-		.kind = WT_PENDING_COPY,
-		.copy = {
-			.rec = {.type = WT_REC_SDMA, .id = from ? from->number : to ? to->number : 0},
-			.corr = stale ? 0 : tls->corr,
-			.stream = stale ? 0 : tls->stream,
-			.dst = (uint64_t)dst,
-			.src = (uint64_t)src,
-			.bytes = bytes,
-			.kind = kinds[to != NULL][from != NULL],
-			.dst_device = to ? to->number : UINT32_MAX,
-			.src_device = from ? from->number : UINT32_MAX,
-		},
+	return (struct wt_rec_sdma){
+		.rec = {.type = WT_REC_SDMA, .id = from ? from->number : to ? to->number : 0},
+		.corr = stale ? 0 : tls->corr,
+		.stream = stale ? 0 : tls->stream,
+		.dst = (uint64_t)dst,
+		.src = (uint64_t)src,
+		.bytes = bytes,
+		.kind = kinds[to != NULL][from != NULL],
+		.dst_device = to ? to->number : UINT32_MAX,
+		.src_device = from ? from->number : UINT32_MAX,
 	};
 }
 
@@ -51,18 +48,31 @@ static int64_t value_before(hsa_signal completion)
 		memory_order_relaxed);
 }
 
-static void follow(hsa_signal completion, struct wt_pending *what, int64_t before)
+/* The runtime took the copy: tell of it, and see to its times. */
+static void follow(hsa_signal completion, struct wt_rec_sdma *rec, int64_t before)
 {
+	static _Atomic uint64_t number_cnt;
+	struct wt_pending what = {.kind = WT_PENDING_COPY, .old_end = (uint64_t)before};
 	enum wt_lost why;
 
-	what->old_end = (uint64_t)before;
 	/* a count above 1: other copies share the signal, its times would be anybody's */
-	if (before == 1 && wt_pending__add(completion.handle, what, &why)) {
-		wt_keeper__start();
-		return;
+	if (before == 1) {
+		what.copy_number =
+			1 + atomic_fetch_add_explicit(&number_cnt, 1, memory_order_relaxed);
+		rec->number = what.copy_number;
 	}
-	wt_lost__count(WT_LOST_COPY_UNSEEN, 1);
-	wt_define(&what->copy.rec, sizeof(what->copy), NULL, 0);
+	wt_define(&rec->rec, sizeof(*rec), NULL, 0);
+	if (!rec->number)
+		return;
+	if (!wt_pending__add(completion.handle, &what, &why)) {
+		struct wt_rec_sdma_end end = {
+			.rec = {.type = WT_REC_SDMA_END, .id = why},
+			.number = rec->number,
+		};
+
+		wt_define(&end.rec, sizeof(end), NULL, 0);
+	}
+	wt_keeper__start();
 }
 
 static hsa_status async_copy(void *dst, hsa_agent dst_agent, const void *src, hsa_agent src_agent,
@@ -74,9 +84,9 @@ static hsa_status async_copy(void *dst, hsa_agent dst_agent, const void *src, hs
 		dst_agent, src, src_agent, bytes, dep_cnt, deps, completion);
 
 	if (follows && status == HSA_OK) {
-		struct wt_pending what = describe(dst, dst_agent, src, src_agent, bytes);
+		struct wt_rec_sdma rec = describe(dst, dst_agent, src, src_agent, bytes);
 
-		follow(completion, &what, before);
+		follow(completion, &rec, before);
 	}
 	return status;
 }
@@ -93,9 +103,9 @@ static hsa_status async_copy_on_engine(void *dst, hsa_agent dst_agent, const voi
 		completion, engine, force);
 
 	if (follows && status == HSA_OK) {
-		struct wt_pending what = describe(dst, dst_agent, src, src_agent, bytes);
+		struct wt_rec_sdma rec = describe(dst, dst_agent, src, src_agent, bytes);
 
-		follow(completion, &what, before);
+		follow(completion, &rec, before);
 	}
 	return status;
 }
@@ -121,14 +131,14 @@ static hsa_status async_copy_rect(const struct hsa_pitched_ptr *dst, const struc
 
 	if (follows && status == HSA_OK) {
 		uint64_t bytes = (uint64_t)range->x * range->y * range->z;
-		struct wt_pending what = describe(dst->base, agent, src->base, agent, bytes);
+		struct wt_rec_sdma rec = describe(dst->base, agent, src->base, agent, bytes);
 
-		what.copy.kind = rect_kind(direction);
-		if (what.copy.kind == WT_COPY_HTOD)
-			what.copy.src_device = UINT32_MAX;
-		if (what.copy.kind == WT_COPY_DTOH)
-			what.copy.dst_device = UINT32_MAX;
-		follow(completion, &what, before);
+		rec.kind = rect_kind(direction);
+		if (rec.kind == WT_COPY_HTOD)
+			rec.src_device = UINT32_MAX;
+		if (rec.kind == WT_COPY_DTOH)
+			rec.dst_device = UINT32_MAX;
+		follow(completion, &rec, before);
 	}
 	return status;
 }

@@ -113,14 +113,14 @@ struct wt_pending {
 	struct wt_vq *vq;	/* OP */
 	uint64_t index;		/* OP: packet */
 	uint64_t old_end;	/* OP: end_ts before; COPY: the value before */
-	struct wt_rec_sdma copy;
+	uint64_t copy_number;	/* COPY: of its WT_REC_SDMA */
 };
 
 /* False: no room, or the signal is in use in a way that leaves no time to be sure of. */
 bool wt_pending__add(uint64_t signal, const struct wt_pending *what, enum wt_lost *why);
 /* Something is about to happen to that signal: read what it has. `gone`: it will be freed. */
-void wt_pending__look(uint64_t signal, bool gone);
-void wt_pending__scan(void);
+bool wt_pending__look(uint64_t signal, bool gone); /* true: it is settled now */
+bool wt_pending__scan(void);			   /* true: some were */
 void wt_pending__forget(struct wt_vq *vq);
 uint32_t wt_pending__count(void);
 uint32_t wt_pending__copies(void);

@@ -21,7 +21,8 @@
 #define CLOCK_NS    250000000ull
 #define CLOCK_FIRST 1000000ull /* then twice as long each time: a short life has pairs, too */
 #define IDLE_NS	    20000000ull
-#define BUSY_NS	    1000000ull
+#define SCAN_NS	    200000ull  /* signals that are not ours are pending … */
+#define SCAN_MAX_NS 2000000ull /* … and have been for a while */
 
 static pthread_t thread;
 static uint32_t running_generation; /* under source_lock[3]; 0: not running */
@@ -50,9 +51,19 @@ static void check_collector(void)
 		wt_process__stop();
 }
 
+/* Reads what has fired; returns when to look again. */
+static uint64_t scan(uint64_t pause)
+{
+	if (!wt_pending__count())
+		return IDLE_NS;
+	if (wt_pending__scan() || pause > SCAN_MAX_NS)
+		return SCAN_NS;
+	return pause * 2 < SCAN_MAX_NS ? pause * 2 : SCAN_MAX_NS;
+}
+
 static void *keep(void *arg)
 {
-	uint64_t next_clock = 0, clock_step = CLOCK_FIRST;
+	uint64_t next_clock = 0, clock_step = CLOCK_FIRST, pause = SCAN_NS;
 
 	wt_tls.nest++; /* nothing that this thread does is the application's */
 	prctl(PR_SET_NAME, "wavetap");
@@ -61,8 +72,7 @@ static void *keep(void *arg)
 		uint64_t now = wt_clock__boottime_ns();
 
 		if (wt_hsa__recording()) {
-			if (wt_pending__count())
-				wt_pending__scan();
+			pause = scan(pause);
 			if (now >= next_clock) {
 				wt_devices__sample_all();
 				check_collector();
@@ -71,7 +81,7 @@ static void *keep(void *arg)
 			}
 		}
 		wt_vq__rescue();
-		sleep_ns(wt_pending__count() || clock_step < IDLE_NS ? BUSY_NS : IDLE_NS);
+		sleep_ns(clock_step < pause ? clock_step : pause);
 	}
 	return NULL;
 }

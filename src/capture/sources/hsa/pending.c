@@ -14,16 +14,15 @@
  */
 #include "capture/sources/hsa/hsa.h"
 
-#define ENTRIES	   8192u
+#define ENTRIES	   4096u
 #define PROBES	   16u
 #define EMPTY	   0ull
 #define BUSY	   1ull
 #define SPIN_LIMIT 4096u
 
-static struct {
-	_Atomic uint64_t signal;
-	struct wt_pending what;
-} entries[ENTRIES];
+/* Apart, so that a scan runs over 32 KiB. */
+static _Atomic uint64_t signals[ENTRIES];
+static struct wt_pending whats[ENTRIES];
 
 static _Atomic uint32_t pending_cnt, copy_cnt;
 
@@ -63,19 +62,22 @@ static void finish_op(const struct wt_pending *what, uint64_t start, uint64_t en
 	atomic_store_explicit(&mine->value, 0, memory_order_release);
 }
 
-static void finish_copy(uint64_t signal, struct wt_pending *what, bool timed)
+static void finish_copy(uint64_t signal, const struct wt_pending *what, bool fired,
+	enum wt_lost why)
 {
+	struct wt_rec_sdma_end rec = {
+		.rec = {.type = WT_REC_SDMA_END, .id = fired ? WT_LOST_NONE : why},
+		.number = what->copy_number,
+	};
 	struct hsa_copy_time time = {0};
 
-	if (timed && AMD(hsa_amd_profiling_get_async_copy_time,
+	if (fired && AMD(hsa_amd_profiling_get_async_copy_time,
 			     hsa_amd_profiling_get_async_copy_time_fn)(
 			     (hsa_signal){signal}, &time) == HSA_OK) {
-		what->copy.start_ns = time.start;
-		what->copy.end_ns = time.end;
-	} else {
-		wt_lost__count(WT_LOST_COPY_UNSEEN, 1);
+		rec.start_ns = time.start;
+		rec.end_ns = time.end;
 	}
-	wt_define(&what->copy.rec, sizeof(what->copy), NULL, 0);
+	wt_define(&rec.rec, sizeof(rec), NULL, 0);
 }
 
 /* Has it happened, as far as the signal tells? */
@@ -89,12 +91,12 @@ static bool has_fired(uint64_t signal, const struct wt_pending *what)
 	return atomic_load_explicit(&theirs->end_ticks, memory_order_acquire) != what->old_end;
 }
 
-static void finish(uint64_t signal, struct wt_pending *what, bool fired, enum wt_lost why)
+static void finish(uint64_t signal, const struct wt_pending *what, bool fired, enum wt_lost why)
 {
 	const struct wt_signal *theirs = borrow(signal);
 
 	if (what->kind == WT_PENDING_COPY)
-		finish_copy(signal, what, fired);
+		finish_copy(signal, what, fired, why);
 	else if (fired)
 		finish_op(what, atomic_load_explicit(&theirs->start_ticks, memory_order_relaxed),
 			atomic_load_explicit(&theirs->end_ticks, memory_order_relaxed),
@@ -121,12 +123,12 @@ static int claim(uint64_t signal)
 
 		for (uint32_t spin = 0;; spin++) {
 			uint64_t seen =
-				atomic_load_explicit(&entries[at].signal, memory_order_relaxed);
+				atomic_load_explicit(&signals[at], memory_order_relaxed);
 
 			if (seen != signal && seen != BUSY)
 				break;
 			if (seen == signal && atomic_compare_exchange_strong_explicit(
-						      &entries[at].signal, &seen, BUSY,
+						      &signals[at], &seen, BUSY,
 						      memory_order_acquire, memory_order_relaxed))
 				return (int)at;
 			if (spin == SPIN_LIMIT)
@@ -143,7 +145,7 @@ static int claim_empty(uint64_t signal)
 		uint32_t at = (first_place(signal) + i) % ENTRIES;
 		uint64_t seen = EMPTY;
 
-		if (atomic_compare_exchange_strong_explicit(&entries[at].signal, &seen, BUSY,
+		if (atomic_compare_exchange_strong_explicit(&signals[at], &seen, BUSY,
 			    memory_order_acquire, memory_order_relaxed))
 			return (int)at;
 	}
@@ -153,7 +155,7 @@ static int claim_empty(uint64_t signal)
 static void release(int at, uint64_t value)
 {
 	/* release: pairs with the acquire of the next claim */
-	atomic_store_explicit(&entries[at].signal, value, memory_order_release);
+	atomic_store_explicit(&signals[at], value, memory_order_release);
 }
 
 bool wt_pending__add(uint64_t signal, const struct wt_pending *what, enum wt_lost *why)
@@ -165,7 +167,7 @@ bool wt_pending__add(uint64_t signal, const struct wt_pending *what, enum wt_los
 	if (at == -2)
 		return false;
 	if (at >= 0) {
-		struct wt_pending old = entries[at].what;
+		struct wt_pending old = whats[at];
 		bool fired = has_fired(signal, &old);
 
 		uncount(&old);
@@ -185,9 +187,9 @@ bool wt_pending__add(uint64_t signal, const struct wt_pending *what, enum wt_los
 	at = claim_empty(signal);
 	if (at < 0)
 		return false;
-	entries[at].what = *what;
+	whats[at] = *what;
 	if (what->kind == WT_PENDING_OP)
-		entries[at].what.old_end =
+		whats[at].old_end =
 			atomic_load_explicit(&theirs->end_ticks, memory_order_relaxed);
 	else
 		atomic_fetch_add_explicit(&copy_cnt, 1, memory_order_relaxed);
@@ -196,45 +198,49 @@ bool wt_pending__add(uint64_t signal, const struct wt_pending *what, enum wt_los
 	return true;
 }
 
-void wt_pending__look(uint64_t signal, bool gone)
+bool wt_pending__look(uint64_t signal, bool gone)
 {
 	struct wt_pending what;
 	bool fired;
 	int at = claim(signal);
 
 	if (at < 0)
-		return;
-	what = entries[at].what;
+		return false;
+	what = whats[at];
 	fired = has_fired(signal, &what);
 	if (!fired && !gone) {
 		release(at, signal);
-		return;
+		return false;
 	}
 	uncount(&what);
 	release(at, EMPTY);
 	finish(signal, &what, fired, WT_LOST_TIME_SIGNAL_REARMED);
+	return true;
 }
 
-void wt_pending__scan(void)
+bool wt_pending__scan(void)
 {
+	bool found = false;
+
 	for (uint32_t i = 0; wt_pending__count() && i < ENTRIES; i++) {
-		uint64_t signal = atomic_load_explicit(&entries[i].signal, memory_order_relaxed);
+		uint64_t signal = atomic_load_explicit(&signals[i], memory_order_relaxed);
 
 		if (signal != EMPTY && signal != BUSY)
-			wt_pending__look(signal, false);
+			found |= wt_pending__look(signal, false);
 	}
+	return found;
 }
 
 void wt_pending__forget(struct wt_vq *vq)
 {
 	for (uint32_t i = 0; wt_pending__count() && i < ENTRIES; i++) {
-		uint64_t signal = atomic_load_explicit(&entries[i].signal, memory_order_relaxed);
+		uint64_t signal = atomic_load_explicit(&signals[i], memory_order_relaxed);
 		int at = signal == EMPTY || signal == BUSY ? -1 : claim(signal);
 
 		if (at < 0)
 			continue;
-		if (entries[at].what.kind == WT_PENDING_OP && entries[at].what.vq == vq) {
-			struct wt_pending what = entries[at].what;
+		if (whats[at].kind == WT_PENDING_OP && whats[at].vq == vq) {
+			struct wt_pending what = whats[at];
 			bool fired = has_fired(signal, &what);
 
 			uncount(&what);

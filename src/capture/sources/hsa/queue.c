@@ -23,6 +23,7 @@
 static _Atomic(struct wt_vq *) table[TABLE_SIZE];
 static struct wt_vq *free_vqs; /* under source_lock[1] */
 static _Atomic uint32_t queue_cnt;
+static _Atomic bool some_stalled;
 
 static struct wt_lock *queue_lock(void)
 {
@@ -375,9 +376,10 @@ static void submit(struct wt_vq *vq)
 		CORE(hsa_signal_store_screlease, hsa_signal_store_fn)
 		(vq->queue->doorbell_signal, (int64_t)(vq->next - 1));
 	}
-	atomic_store_explicit(&vq->stalled,
-		atomic_load_explicit(&vq->rung, memory_order_relaxed) > vq->next,
-		memory_order_relaxed);
+	if (wt_unlikely(atomic_load_explicit(&vq->rung, memory_order_relaxed) > vq->next)) {
+		atomic_store_explicit(&vq->stalled, 1, memory_order_relaxed);
+		atomic_store_explicit(&some_stalled, true, memory_order_relaxed);
+	}
 }
 
 static void ring(struct wt_vq *vq)
@@ -452,6 +454,36 @@ SIGNAL_STORE(signal_store_screlease)
 SILENT_STORE(signal_silent_store_relaxed)
 SILENT_STORE(signal_silent_store_screlease)
 
+/*
+ * The application learns that something is done: what it knows of a copy must
+ * be in the trace, should it die the next moment.
+ */
+#define SIGNAL_LOAD(name)                                                                    \
+	static int64_t name(hsa_signal signal)                                               \
+	{                                                                                    \
+		int64_t value = CORE(hsa_##name, hsa_signal_load_fn)(signal);                \
+                                                                                             \
+		if (wt_unlikely(wt_pending__copies()) && value <= 0)                         \
+			wt_pending__look(signal.handle, false);                              \
+		return value;                                                                \
+	}
+SIGNAL_LOAD(signal_load_relaxed)
+SIGNAL_LOAD(signal_load_scacquire)
+
+#define SIGNAL_WAIT(name)                                                                    \
+	static int64_t name(hsa_signal signal, uint32_t condition, int64_t compare,          \
+		uint64_t timeout, uint32_t how)                                              \
+	{                                                                                    \
+		int64_t value = CORE(hsa_##name, hsa_signal_wait_fn)(signal, condition,      \
+			compare, timeout, how);                                              \
+                                                                                             \
+		if (wt_unlikely(wt_pending__copies()) && value <= 0)                         \
+			wt_pending__look(signal.handle, false);                              \
+		return value;                                                                \
+	}
+SIGNAL_WAIT(signal_wait_relaxed)
+SIGNAL_WAIT(signal_wait_scacquire)
+
 static hsa_status signal_destroy(hsa_signal signal)
 {
 	if (wt_pending__count())
@@ -461,10 +493,13 @@ static hsa_status signal_destroy(hsa_signal signal)
 
 void wt_vq__rescue(void)
 {
+	if (!atomic_exchange_explicit(&some_stalled, false, memory_order_relaxed))
+		return;
 	for (uint32_t i = 0; i < TABLE_SIZE; i++) {
 		struct wt_vq *vq = atomic_load_explicit(&table[i], memory_order_acquire);
 
-		if (vq && vq != GONE && atomic_load_explicit(&vq->stalled, memory_order_relaxed))
+		if (vq && vq != GONE &&
+			atomic_exchange_explicit(&vq->stalled, 0, memory_order_relaxed))
 			ring(vq);
 	}
 }
@@ -638,6 +673,10 @@ void wt_queue__install(struct hsa_table *core, struct hsa_table *amd)
 		{HSA_CORE_hsa_queue_add_write_index_relaxed, (void *)add_relaxed},
 		{HSA_CORE_hsa_queue_add_write_index_screlease, (void *)add_screlease},
 		{HSA_CORE_hsa_signal_destroy, (void *)signal_destroy},
+		{HSA_CORE_hsa_signal_load_relaxed, (void *)signal_load_relaxed},
+		{HSA_CORE_hsa_signal_load_scacquire, (void *)signal_load_scacquire},
+		{HSA_CORE_hsa_signal_wait_relaxed, (void *)signal_wait_relaxed},
+		{HSA_CORE_hsa_signal_wait_scacquire, (void *)signal_wait_scacquire},
 		{HSA_CORE_hsa_signal_store_relaxed, (void *)signal_store_relaxed},
 		{HSA_CORE_hsa_signal_store_screlease, (void *)signal_store_screlease},
 		{HSA_CORE_hsa_signal_silent_store_relaxed, (void *)signal_silent_store_relaxed},

@@ -97,6 +97,9 @@ bool OnLoad(struct hsa_api_table *table, uint64_t runtime_version, uint64_t fail
 	(void)failed_names;
 	if (!table || !table->core || !table->amd_ext || !wt_recording())
 		return true;
+	/* named twice in HSA_TOOLS_LIB: the entries are ours already */
+	if (atomic_load_explicit(&wt_hsa.active, memory_order_acquire))
+		return true;
 	if (wt_process.forked) {
 		wt_define__status("hsa", 2, "a forked child cannot use the GPU of its parent");
 		return true;
