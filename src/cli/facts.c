@@ -95,10 +95,18 @@ static int read_list(struct wt_fact_list *list, struct wt_trace *trace, const ch
 
 int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err **err)
 {
+	/* causes "time.*" are counted where they are: at the operations */
 	static const char *const lost[] = {
-		"SELECT cause, sum(count), '', '' FROM wt_lost WHERE count > 0 GROUP BY cause ORDER BY 2 DESC",
+		"SELECT cause, sum(count), '', '' FROM wt_lost WHERE count > 0 AND cause NOT LIKE 'time.%'"
+		" GROUP BY cause ORDER BY 2 DESC",
 		"SELECT replace(tag, 'wavetap::lost::', ''), value, '', '' FROM rocpd_metadata"
-		" WHERE tag LIKE 'wavetap::lost::%' AND value > 0"};
+		" WHERE tag LIKE 'wavetap::lost::%' AND tag NOT LIKE '%::time.%'"};
+	static const char *const untimed[] = {
+		"SELECT coalesce(s.untimed, 'no times'), count(*), '', '' FROM wt_op o"
+		" LEFT JOIN wt_state s ON s.id = o.state_id WHERE o.start IS NULL"
+		" AND coalesce(s.in_flight, 0) = 0 GROUP BY 1 ORDER BY 2 DESC",
+		"SELECT replace(tag, 'wavetap::left_out::rocpd_op::', ''), value, '', '' FROM rocpd_metadata"
+		" WHERE tag LIKE 'wavetap::left_out::rocpd_op::%' AND tag NOT LIKE '%::in flight'"};
 	int code = 0;
 
 	memset(facts, 0, sizeof(*facts));
@@ -113,8 +121,11 @@ int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err
 	}
 	/* an RTL file may have no metadata; a damaged one is found elsewhere */
 	if (!code && (trace->kind == WT_TRACE_WAVETAP || sqlite3_table_column_metadata(trace->db, NULL,
-				"rocpd_metadata", "tag", NULL, NULL, NULL, NULL, NULL) == SQLITE_OK))
+				"rocpd_metadata", "tag", NULL, NULL, NULL, NULL, NULL) == SQLITE_OK)) {
 		code = read_list(&facts->lost, trace, lost[trace->kind], err);
+		if (!code)
+			code = read_list(&facts->untimed, trace, untimed[trace->kind], err);
+	}
 	if (!code && trace->kind == WT_TRACE_WAVETAP)
 		code = read_list(&facts->status, trace,
 			"SELECT source, count(*), level, text FROM wt_status GROUP BY source, level, text"
@@ -127,14 +138,9 @@ int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err
 void wt_facts__free(struct wt_facts *facts)
 {
 	free_list(facts->lost.data, facts->lost.cnt);
+	free_list(facts->untimed.data, facts->untimed.cnt);
 	free_list(facts->status.data, facts->status.cnt);
 	memset(facts, 0, sizeof(*facts));
-}
-
-/* Causes "time.*" are of operations that are there, without times. */
-static bool is_untimed(const struct wt_fact *lost)
-{
-	return !strncmp(lost->name, "time.", 5);
 }
 
 uint64_t wt_facts__lost_cnt(const struct wt_facts *facts)
@@ -142,8 +148,7 @@ uint64_t wt_facts__lost_cnt(const struct wt_facts *facts)
 	uint64_t cnt = 0;
 
 	for (size_t i = 0; i < facts->lost.cnt; i++)
-		if (!is_untimed(&facts->lost.data[i]))
-			cnt += facts->lost.data[i].count;
+		cnt += facts->lost.data[i].count;
 	return cnt;
 }
 
@@ -186,30 +191,21 @@ static const char *cause_sentence(const char *name)
 	return name;
 }
 
-static size_t put_causes(const struct wt_facts *facts, FILE *file, const char *title, bool untimed)
+static void put_causes(const struct wt_fact_list *list, FILE *file, const char *title)
 {
 	char text[WT_UNITS_BYTES];
-	size_t line_cnt = 0;
 
-	for (size_t i = 0; i < facts->lost.cnt; i++) {
-		const struct wt_fact *lost = &facts->lost.data[i];
-
-		if (is_untimed(lost) == untimed)
-			fprintf(file, "%-8s  %s %s\n", line_cnt++ ? "" : title,
-				wt_units__count(text, lost->count), cause_sentence(lost->name));
-	}
-	return line_cnt;
+	for (size_t i = 0; i < list->cnt; i++)
+		fprintf(file, "%-8s  %s %s\n", i ? "" : title,
+			wt_units__count(text, list->data[i].count), cause_sentence(list->data[i].name));
 }
 
 static void put_lost(const struct wt_facts *facts, FILE *file)
 {
-	char text[WT_UNITS_BYTES];
-
-	if (!put_causes(facts, file, "lost", false))
+	put_causes(&facts->lost, file, "lost");
+	if (!facts->lost.cnt)
 		fputs("lost      nothing\n", file);
-	if (!put_causes(facts, file, "untimed", true) && facts->untimed_cnt > facts->in_flight_cnt)
-		fprintf(file, "untimed   %s operations without times\n",
-			wt_units__count(text, facts->untimed_cnt - facts->in_flight_cnt));
+	put_causes(&facts->untimed, file, "untimed");
 	if (!facts->in_flight_cnt && !facts->unreturned_cnt)
 		return;
 	fputs("at end    ", file);
@@ -262,6 +258,20 @@ void wt_facts__print_empty(const struct wt_facts *facts, FILE *file)
 
 /* ---- JSON --------------------------------------------------------------- */
 
+static void json_causes(const struct wt_fact_list *list, struct wt_json *json, const char *key)
+{
+	wt_json__key(json, key);
+	wt_json__array(json);
+	for (size_t i = 0; i < list->cnt; i++) {
+		wt_json__object(json);
+		wt_json__key_string(json, "cause", list->data[i].name);
+		wt_json__key_uint(json, "count", list->data[i].count);
+		wt_json__key_string(json, "sentence", cause_sentence(list->data[i].name));
+		wt_json__end(json);
+	}
+	wt_json__end(json);
+}
+
 void wt_facts__json(const struct wt_facts *facts, struct wt_json *json)
 {
 	static const struct {
@@ -287,14 +297,6 @@ void wt_facts__json(const struct wt_facts *facts, struct wt_json *json)
 	wt_json__key_int(json, "first_ns", facts->first_ns);
 	wt_json__key_int(json, "last_ns", facts->last_ns);
 	wt_json__end(json);
-	wt_json__key(json, "lost");
-	wt_json__array(json);
-	for (size_t i = 0; i < facts->lost.cnt; i++) {
-		wt_json__object(json);
-		wt_json__key_string(json, "cause", facts->lost.data[i].name);
-		wt_json__key_uint(json, "count", facts->lost.data[i].count);
-		wt_json__key_string(json, "sentence", cause_sentence(facts->lost.data[i].name));
-		wt_json__end(json);
-	}
-	wt_json__end(json);
+	json_causes(&facts->lost, json, "lost");
+	json_causes(&facts->untimed, json, "untimed");
 }

@@ -27,7 +27,8 @@ struct wt_facts {
 	int64_t first_ns, last_ns;	     /* first start and last end of any event, file's time */
 	int64_t origin_ns;		     /* file's time 0 in CLOCK_BOOTTIME */
 	int64_t origin_realtime_ns;	     /* the same by the wall clock; 0: not known */
-	struct wt_fact_list lost;   /* name: cause, count */
+	struct wt_fact_list lost;    /* name: cause, count; not in the trace */
+	struct wt_fact_list untimed; /* name: cause, count; in the trace, without times */
 	struct wt_fact_list status; /* name: source, level, text */
 };
 
@@ -38,7 +39,7 @@ void wt_facts__free(struct wt_facts *facts);
 void wt_facts__print(const struct wt_facts *facts, const struct wt_trace *trace, FILE *file);
 /* Why a trace has no events; to be printed where the table would be. */
 void wt_facts__print_empty(const struct wt_facts *facts, FILE *file);
-/* "captured": {…}, "lost": […] as members of the current object. */
+/* "captured": {…}, "lost": […], "untimed": […] as members of the current object. */
 void wt_facts__json(const struct wt_facts *facts, struct wt_json *json);
 
 /* Events that are not in the trace. */

@@ -141,8 +141,9 @@ static int open_source(struct wt_store *store, struct wt_err **err)
 	/* a file system without locks */
 	sqlite3_close(store->source);
 	store->source = NULL;
-	if (sqlite3_open_v2(store->path, &store->source, SQLITE_OPEN_READWRITE, "unix-none") !=
-		SQLITE_OK)
+	store->source_vfs = "unix-none";
+	if (sqlite3_open_v2(store->path, &store->source, SQLITE_OPEN_READWRITE,
+		    store->source_vfs) != SQLITE_OK)
 		return wt_sql__error(store->source, err, "cannot open %s", store->path);
 	return wt_sql__exec(store->source, lock, err);
 }
@@ -178,15 +179,21 @@ static int check_source(struct wt_store *store, struct wt_err **err)
 /* A copy of the source through SQLite, which knows about logs and unfinished transactions. */
 static int copy_source(struct wt_store *store, sqlite3 *to, struct wt_err **err)
 {
-	sqlite3_backup *backup = sqlite3_backup_init(to, "main", store->source, "main");
-	int step = backup ? sqlite3_backup_step(backup, -1) : SQLITE_ERROR;
-	int finish = backup ? sqlite3_backup_finish(backup) : SQLITE_ERROR;
+	sqlite3_backup *backup = NULL;
+	sqlite3 *from = NULL;
+	int code = 0;
 
-	if (step != SQLITE_DONE || finish != SQLITE_OK) {
-		wt_sql__error(to, err, "cannot copy %s", store->path);
-		return wt_err__code(*err);
+	/* the connection that holds the lock may not be copied from */
+	if (sqlite3_open_v2(store->path, &from, SQLITE_OPEN_READONLY, store->source_vfs) != SQLITE_OK) {
+		code = wt_sql__error(from, err, "cannot open %s", store->path);
+	} else {
+		backup = sqlite3_backup_init(to, "main", from, "main");
+		if (!backup || sqlite3_backup_step(backup, -1) != SQLITE_DONE)
+			code = wt_sql__error(to, err, "cannot copy %s", store->path);
+		sqlite3_backup_finish(backup);
 	}
-	return wt_sql__exec(to, work_pragmas, err);
+	sqlite3_close(from);
+	return code ? code : wt_sql__exec(to, work_pragmas, err);
 }
 
 static int open_all(struct wt_store *store, const char *path, struct wt_err **err)

@@ -24,6 +24,7 @@ struct wt_store {
 	char *rpd_path;	 /* RPD's tables, made at close; NULL: not asked for */
 	sqlite3 *db;	 /* work_path */
 	sqlite3 *source; /* the file that is added to, held locked; NULL: none */
+	const char *source_vfs;
 	bool work_created, rpd_created; /* this store made the files, and removes them */
 
 	int failed;	/* the first failure, … */

@@ -204,8 +204,8 @@ static int drop_dangling(struct wt_store *store, struct wt_err **err)
 	for (unsigned i = 0; i < sizeof(references) / sizeof(references[0]); i++) {
 		const char *column = references[i].column;
 		int code = wt_sql__execf(store->db, err,
-			"UPDATE %s SET %s = NULL WHERE %s NOT IN (SELECT id FROM %s)",
-			wt_tables[references[i].table].name, column, column,
+			"UPDATE %s SET %s = NULL WHERE %s IS NOT NULL AND %s NOT IN (SELECT id FROM %s)",
+			wt_tables[references[i].table].name, column, column, column,
 			wt_tables[references[i].target].name);
 
 		if (code)
