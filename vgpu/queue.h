@@ -12,12 +12,12 @@ struct vg_queue_table {
 	struct vg_lock lock; /* queues, doorbells; held while the watcher looks */
 	_Atomic uint32_t watcher_started;
 	_Atomic uint32_t log_ready;
-	_Atomic uint32_t watch_word; /* futex: changes when the watcher should look at once */
-	_Atomic uint32_t watch_asleep;
+	_Atomic uint32_t watch_word;   /* futex: changes when the watcher should look at once */
+	_Atomic uint32_t watch_asleep; /* for long: a hint wakes it */
 	_Atomic uint32_t parked_cnt, blocked_cnt;
 	_Atomic uint32_t spin_cnt;
 	uint32_t spin_max;
-	_Atomic uint64_t active_at; /* when a queue last did something */
+	_Atomic uint64_t active_at; /* when a queue last parked or was woken */
 	pid_t watcher_tid;
 	uint64_t watcher_cpu_ns;
 	struct vg_queue *queues[VG_MAX_QUEUES];

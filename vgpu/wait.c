@@ -14,13 +14,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SPIN_IDLE_NS    30000u /* look at the doorbell without a pause */
-#define SPIN_AHEAD_NS   60000u /* a sleep that is shorter than this is not worth its wake-up */
-#define SPIN_PAUSES     40
-#define NAP_NS          20000u
-#define NAPS_NS         1500000u /* nap so long before parking */
-#define BIG_STACK_BYTES (64u * 1024u * 1024u)
-#define STACK_BYTES     (256u * 1024u)
+#define SPIN_IDLE_NS     30000u /* look at the doorbell without a pause */
+#define SPIN_AHEAD_NS    60000u /* a sleep that is shorter than this is not worth its wake-up */
+#define SPIN_PAUSES      40
+#define BUSY_INTERVAL_NS 1000000u
+#define HINT_FROM_NS     100000u /* a shorter sleep is not cut short */
+#define NAP_NS           20000u
+#define NAPS_NS          1500000u /* nap so long before parking */
+#define BIG_STACK_BYTES  (64u * 1024u * 1024u)
+#define STACK_BYTES      (256u * 1024u)
 
 enum why { FOR_PACKET, FOR_SIGNAL, FOR_TIME };
 
@@ -130,6 +132,7 @@ static void park(struct vg_queue_table *t, struct vg_queue *q, enum why why, uin
 	atomic_store(&q->blocked, why == FOR_SIGNAL);
 	if (why == FOR_SIGNAL)
 		atomic_fetch_add(&t->blocked_cnt, 1);
+	atomic_store_explicit(&t->active_at, q->now, memory_order_relaxed);
 	atomic_store(&q->state, VG_Q_PARKED);
 	if (atomic_fetch_add(&t->parked_cnt, 1) == 0)
 		kick_watcher(t);
@@ -213,6 +216,31 @@ static uint64_t watch_interval_ns(uint64_t idle_ns)
 	return 8000000;
 }
 
+/* One look at all parked queues; returns for how long to sleep, 0: until a queue parks. */
+static uint64_t look_around(struct vg_queue_table *t)
+{
+	uint32_t live = 0, parked = atomic_load(&t->parked_cnt);
+	uint64_t now, interval;
+	bool any = false;
+
+	if (!parked)
+		return 0;
+	vg_lock(&t->lock);
+	for (uint32_t i = 0; i < t->queue_end; i++)
+		if (t->queues[i]) {
+			any |= look_at(t->queues[i]);
+			live++;
+		}
+	vg_unlock(&t->lock);
+	now = vg_now();
+	if (any)
+		atomic_store_explicit(&t->active_at, now, memory_order_relaxed);
+	interval =
+		watch_interval_ns(now - atomic_load_explicit(&t->active_at, memory_order_relaxed));
+	/* While one queue works, the program may turn to another at any time. */
+	return live > parked && interval > BUSY_INTERVAL_NS ? BUSY_INTERVAL_NS : interval;
+}
+
 static void *watcher_main(void *arg)
 {
 	struct vg_queue_table *t = arg;
@@ -223,25 +251,11 @@ static void *watcher_main(void *arg)
 	prctl(PR_SET_TIMERSLACK, 1000);
 	for (;;) {
 		uint32_t word = atomic_load(&t->watch_word);
-		uint64_t now, interval = 0;
+		uint64_t interval = look_around(t);
 
-		if (atomic_load(&t->parked_cnt)) {
-			bool any = false;
-
-			vg_lock(&t->lock);
-			for (uint32_t i = 0; i < t->queue_end; i++)
-				if (t->queues[i])
-					any |= look_at(t->queues[i]);
-			vg_unlock(&t->lock);
-			now = vg_now();
-			if (any)
-				atomic_store_explicit(&t->active_at, now, memory_order_relaxed);
-			interval = watch_interval_ns(
-				now - atomic_load_explicit(&t->active_at, memory_order_relaxed));
-		}
 		if (rounds++ % 64 == 0 || !interval)
 			account(&t->watcher_cpu_ns);
-		atomic_store(&t->watch_asleep, 1);
+		atomic_store(&t->watch_asleep, interval && interval <= HINT_FROM_NS ? 0 : 1);
 		vg_futex_wait(&t->watch_word, word, interval);
 		atomic_store(&t->watch_asleep, 0);
 	}
@@ -306,7 +320,6 @@ void *vg_queue__main(void *arg)
 			deadline = q->last_end;
 		if (step == VG_STEP_IDLE && q->bare_since && q->bare_since + VG_BARE_NS < deadline)
 			deadline = q->bare_since + VG_BARE_NS;
-		atomic_store_explicit(&t->active_at, q->now, memory_order_relaxed);
 		wait_for(t, q,
 			step == VG_STEP_IDLE      ? FOR_PACKET
 			: step == VG_STEP_BLOCKED ? FOR_SIGNAL

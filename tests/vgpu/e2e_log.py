@@ -100,6 +100,17 @@ for how, code in (("_exit", 7), ("crash", -signal.SIGABRT)):
                                    packets(log, kernel="_Z10work_emptyv")] == [5000])
     check("how it ended", [x["ended"] for x in processes(log)] == [how == "_exit"], processes(log))
 
+# What a program has seen complete is in the log, whatever happens next.
+for kernel_ns in ("0", "5000", "40000"):
+    for i in range(4):
+        path = TMP + "/self"
+        r = run("--kernel-ns", kernel_ns, "--log", path, "--", HIP, "kill-self")
+        check("exit code", r.returncode == -signal.SIGKILL, r.returncode)
+        log = load(path)
+        check_queue_order(log)
+        check("all 100 kernels complete", [k["end"] - k["start"] for k in
+              packets(log, kernel="_Z10work_emptyv")] == [int(kernel_ns)] * 100)
+
 
 def in_flight(path, **options):
     """A program with 10 long kernels launched, one of them running."""

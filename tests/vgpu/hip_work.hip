@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 #include <vector>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -371,6 +372,12 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "crash")) {
 		tiny();
 		abort();
+	}
+	if (!strcmp(what, "kill-self")) { /* the moment it knows that all is complete */
+		for (int i = 0; i < 100; i++)
+			work_empty<<<1, 64>>>();
+		CK(hipDeviceSynchronize());
+		kill(getpid(), SIGKILL);
 	}
 	if (!strcmp(what, "hang")) { /* work in flight, to be killed */
 		tiny();

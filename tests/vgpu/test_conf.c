@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <linux/kfd_ioctl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -85,13 +86,18 @@ static void paths(void **state)
 static void start_times(void **state)
 {
 	pid_t pid = fork();
+	siginfo_t info;
 	int status;
 
 	(void)state;
 	if (!pid)
-		_exit(0);
+		for (;;)
+			pause();
 	assert_true(vg_start_time(getpid()) > 0);
 	assert_true(vg_start_time(pid) >= vg_start_time(getpid()));
+	kill(pid, SIGKILL);
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+	assert_int_equal(vg_start_time(pid), 0); /* a corpse that nobody collected */
 	waitpid(pid, &status, 0);
 	assert_int_equal(vg_start_time(pid), 0);
 }
