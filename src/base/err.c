@@ -149,6 +149,14 @@ void wt_err__print(FILE *file, const struct wt_err *err)
 		fprintf(file, "hint: %s\n", err->hint);
 }
 
+void wt_err__clear(struct wt_err **err)
+{
+	if (!err)
+		return;
+	wt_err__free(*err);
+	*err = NULL;
+}
+
 void wt_err__free(struct wt_err *err)
 {
 	if (!err || err == &out_of_memory)

@@ -44,6 +44,8 @@ const char *wt_err__hint_text(const struct wt_err *err); /* "" when there is non
 /* The two lines above, to `file`. Nothing for NULL. */
 void wt_err__print(FILE *file, const struct wt_err *err);
 void wt_err__free(struct wt_err *err);
+/* The failure was got over: *err is NULL again. */
+void wt_err__clear(struct wt_err **err);
 
 /* For __attribute__((cleanup)). */
 static inline void wt_err__cleanup(struct wt_err **err)

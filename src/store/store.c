@@ -138,7 +138,10 @@ static int open_source(struct wt_store *store, struct wt_err **err)
 	}
 	if (!code || code == -EILSEQ)
 		return code;
+	if (code == -ENOMEM)
+		return code;
 	/* a file system without locks */
+	wt_err__clear(err);
 	sqlite3_close(store->source);
 	store->source = NULL;
 	store->source_vfs = "unix-none";
@@ -297,14 +300,14 @@ static int put_in_place(const struct wt_store *store, const char *from, struct w
 	return code ? wt_err__errno(err, code, "cannot rename %s", from) : 0;
 }
 
-static int sync_folder(const char *path, struct wt_err **err)
+/* The trace is complete and in place: that its name may not survive a power cut is no failure. */
+static void sync_folder(const char *path)
 {
 	char *copy = strdup(path);
-	int code = copy ? sync_file(dirname(copy), O_RDONLY | O_DIRECTORY, err)
-			: wt_err__new(err, -ENOMEM, "out of memory");
 
+	if (copy)
+		sync_file(dirname(copy), O_RDONLY | O_DIRECTORY, NULL);
 	free(copy);
-	return code;
 }
 
 static int finish(struct wt_store *store, struct wt_err **err)
@@ -324,7 +327,7 @@ static int finish(struct wt_store *store, struct wt_err **err)
 	if (!code)
 		code = put_in_place(store, done, err);
 	if (!code)
-		code = sync_folder(store->path, err);
+		sync_folder(store->path);
 	return code;
 }
 
