@@ -262,7 +262,8 @@ static void spool_path(char *to, size_t size)
 		(unsigned long long)vg_start_time(getpid()));
 }
 
-static char *to_json(const char *path, int *err)
+/* noinline: gcc 12 mistakes the stream's buffer for a local. */
+__attribute__((noinline)) static char *to_json(const char *path, int *err)
 {
 	uint64_t lines = 0;
 	char *text = NULL;
@@ -283,6 +284,7 @@ static void spool_to_json(void **state)
 	struct vg_spool s = {0};
 	struct vg_spool_block *b;
 	char path[128], long_name[1000], *text, *last;
+
 	struct vg_rec *r;
 	int err;
 
