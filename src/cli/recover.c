@@ -28,7 +28,7 @@ static int print(const struct wt_recover_result *result)
 	char ops[WT_UNITS_BYTES], calls[WT_UNITS_BYTES], lost[WT_UNITS_BYTES];
 
 	if (result->was_complete) {
-		printf("%s was complete already\n", result->output);
+		printf("%s was complete already\n", *result->output ? result->output : "the trace");
 		return 0;
 	}
 	printf("%s: %s operations, %s calls, %s lost\n", result->output,

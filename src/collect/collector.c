@@ -486,6 +486,8 @@ static void write_metas(struct wt_collector *c)
 	wt_segment__add_meta(&c->writer, "settings", text);
 	snprintf(text, sizeof(text), "%016llx", (unsigned long long)c->dir.shared->session_id);
 	wt_segment__add_meta(&c->writer, "session", text);
+	snprintf(text, sizeof(text), "%d", (int)getpid());
+	wt_segment__add_meta(&c->writer, "collector_pid", text);
 }
 
 static int set_up(struct wt_collector *c, struct wt_err **err)

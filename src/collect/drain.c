@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "collect/fault.h"
+
 /* One frame carries at most this: many small rings fit the buffer beside it. */
 #define RING_FRAME_BYTES (4u << 20)
 #define OPS_FRAME_CNT	 8192u
@@ -14,6 +16,8 @@ int wt_drain__commit(struct wt_drain *drain)
 
 	if (rc)
 		return rc;
+	/* where the collector can die with everything in both places */
+	(void)wt_fault__check("committed");
 	for (size_t i = 0; i < drain->rings.cnt; i++)
 		wt_ring_reader__release(&drain->rings.data[i]->reader, drain->rings.data[i]->end);
 	for (size_t i = 0; i < drain->slots.cnt; i++)

@@ -101,22 +101,36 @@ int wt_finish__store(struct wt_build *build, const struct wt_build_options *opti
 
 #define WRITE_TRIES 30
 
-/* Commits, waiting for a disk that is full to get room: three seconds, then it must do. */
-static int write_the_rest(struct wt_collector *c)
+/* Everything that is still to come; repeated until all of it is in the file. */
+static int write_the_rest(struct wt_collector *c, bool *ended)
 {
-	struct timespec pause = {.tv_nsec = 100000000};
 	int rc = 0;
 
-	for (int tries = 0; tries < WRITE_TRIES; tries++) {
-		rc = 0;
-		for (size_t i = 0; i < c->processes.cnt && !rc; i++)
-			if (c->processes.data[i])
-				rc = wt_process__finish(c->processes.data[i], &c->drain);
-		if (!rc)
-			rc = wt_collector__sample(c);
-		if (!rc)
-			return 0;
-		nanosleep(&pause, NULL);
+	for (size_t i = 0; i < c->processes.cnt && !rc; i++)
+		if (c->processes.data[i])
+			rc = wt_process__finish(c->processes.data[i], &c->drain);
+	if (rc || *ended)
+		return rc ? rc : wt_drain__commit(&c->drain);
+	rc = wt_collector__sample(c);
+	if (!rc)
+		rc = wt_segment__add(&c->writer, WT_FRAME_END, UINT32_MAX, 0,
+			wt_clock__boottime_ns(), NULL, 0);
+	*ended = !rc;
+	return rc ? rc : wt_drain__commit(&c->drain);
+}
+
+/* Waits for a disk that is full to get room: three seconds, then it must do. */
+static int write_patiently(struct wt_collector *c)
+{
+	struct timespec pause = {.tv_nsec = 100000000};
+	bool ended = false;
+	int rc = write_the_rest(c, &ended);
+
+	for (int tries = 0; rc && tries < WRITE_TRIES; tries++) {
+		/* a failure that has passed already costs no waiting */
+		if (tries)
+			nanosleep(&pause, NULL);
+		rc = write_the_rest(c, &ended);
 	}
 	return rc;
 }
@@ -159,12 +173,7 @@ int wt_collector__finish(struct wt_collector *c)
 	int rc;
 
 	atomic_store_explicit(&c->dir.shared->state, WT_COLLECTOR_STOPPING, memory_order_release);
-	rc = write_the_rest(c);
-	if (!rc)
-		rc = wt_segment__add(&c->writer, WT_FRAME_END, UINT32_MAX, 0,
-			wt_clock__boottime_ns(), NULL, 0);
-	if (!rc)
-		rc = wt_drain__commit(&c->drain);
+	rc = write_patiently(c);
 	if (rc) {
 		char text[PATH_MAX + 64];
 
@@ -181,8 +190,11 @@ int wt_collector__finish(struct wt_collector *c)
 		wt_err__free(err);
 		return 1;
 	}
+	(void)wt_fault__check("in-place");
 	atomic_store_explicit(&c->dir.shared->state, WT_COLLECTOR_DONE, memory_order_release);
+	(void)wt_fault__check("done");
 	unlink(c->segment);
+	(void)wt_fault__check("unlinked");
 	wt_session_dir__remove(&c->dir);
 	stat(c->options->output, &st);
 	wt_collector__tell(c,

@@ -29,10 +29,11 @@ struct recover {
 	struct wt_session_dir dir;
 	bool has_dir;
 	uint64_t session_id;
+	int collector_pid;
 	enum wt_schema schema;
 	enum wt_store_exists exists;
 	uint64_t end;			/* of the whole frames */
-	bool has_end, has_stored;
+	bool has_end, has_stored, is_over;
 	struct wt_frame_stored stored;
 	uint64_t last_sample_ns;
 	struct wt_map positions;	/* process << 32 | ring → position behind what is stored */
@@ -55,6 +56,8 @@ static void take_meta(struct recover *r, const char *key, uint32_t length)
 		snprintf(r->output, sizeof(r->output), "%s", value);
 	if (!strcmp(key, "session_dir"))
 		snprintf(r->session_dir, sizeof(r->session_dir), "%s", value);
+	if (!strcmp(key, "collector_pid"))
+		r->collector_pid = atoi(value);
 	if (!strcmp(key, "schema"))
 		r->schema = atoi(value) == WT_SCHEMA_RPD ? WT_SCHEMA_RPD : WT_SCHEMA_WAVETAP;
 	if (!strcmp(key, "exists"))
@@ -234,6 +237,11 @@ static int find(struct recover *r, const char *what, struct wt_err **err)
 	if (n <= 0)
 		return wt_err__errno(err, -errno, "%s does not say where its segment file is", what);
 	r->segment[n] = 0;
+	/* the collector died on its very last steps: the trace is in its place */
+	r->is_over = access(r->segment, F_OK) && errno == ENOENT &&
+		     atomic_load(&r->dir.shared->state) == WT_COLLECTOR_DONE;
+	if (r->is_over)
+		return 0;
 	rc = read_segment(r, err);
 	if (!rc && r->session_id != r->dir.shared->session_id)
 		rc = wt_err__new(err, -EINVAL, "%s belongs to another session", r->segment);
@@ -254,6 +262,7 @@ static int find_session(struct recover *r, struct wt_err **err)
 	} else if (!rc) {
 		wt_session_dir__close(&r->dir);
 	} else if (rc == -EBUSY && err) {
+		wt_err__free(*err);
 		*err = inner;
 		return rc;
 	}
@@ -277,9 +286,8 @@ static void remove_unfinished(const struct recover *r)
 	static const char *const suffixes[] = {"unfinished", "unfinished-rpd"};
 	char path[PATH_MAX + 64];
 
-	for (int i = 0; r->has_dir && i < 2; i++) {
-		snprintf(path, sizeof(path), "%s.%s-%u", r->part, suffixes[i],
-			r->dir.shared->collector_pid);
+	for (int i = 0; r->collector_pid && i < 2; i++) {
+		snprintf(path, sizeof(path), "%s.%s-%d", r->part, suffixes[i], r->collector_pid);
 		unlink(path);
 	}
 }
@@ -334,7 +342,8 @@ int wt_recover__run(const char *what, const char *output, bool replace,
 		rc = find_session(r, err);
 	if (rc)
 		goto out;
-	if (r->has_stored && !output && wt_finish__is_in_place(&r->stored, r->output)) {
+	if (r->is_over ||
+		(r->has_stored && !output && wt_finish__is_in_place(&r->stored, r->output))) {
 		result->was_complete = true;
 		clean_up(r);
 		goto out;

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: MIT
+/* Hand-made segments → rows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "attribute/blit.h"
+#include "base/err.h"
+#include "collect/build.h"
+#include "collect/segment.h"
+#include "core/record.h"
+
+#define MS 1000000ull
+#define S  1000000000ull
+
+static char segment[64], output[64];
+static struct wt_segment_writer writer;
+static struct wt_build_stats stats;
+static uint64_t definitions, calls; /* positions in the rings */
+static uint64_t limits[16];	    /* behind each clock sample, as the collector gives them */
+static unsigned limit_cnt;
+
+static int set_up(void **state)
+{
+	(void)state;
+	snprintf(segment, sizeof(segment), "/tmp/wt-build-%d.wtseg", (int)getpid());
+	snprintf(output, sizeof(output), "/tmp/wt-build-%d.db", (int)getpid());
+	unlink(segment);
+	unlink(output);
+	definitions = calls = limit_cnt = 0;
+	return wt_segment__create(&writer, segment, 0xabc, 1 * S, NULL);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	wt_segment__close(&writer);
+	unlink(segment);
+	unlink(output);
+	return 0;
+}
+
+/* ---- what goes in --------------------------------------------------------------- */
+
+static void clock_sample(uint64_t tsc, uint64_t ns)
+{
+	struct wt_clock_sample sample = {tsc, ns, ns - 5 * S, ns + 1000 * S, 50};
+
+	wt_segment__add(&writer, WT_FRAME_CLOCK, UINT32_MAX, 0, 0, &sample, sizeof(sample));
+	wt_segment__flush(&writer);
+	limits[limit_cnt++ % 16] = writer.written;
+}
+
+static void process(uint32_t number, enum wt_cpu_clock cpu_clock)
+{
+	static struct wt_frame_process frame;
+	struct wt_process_shared shared = {.pid = 100 + (int)number, .parent_pid = 99 + (int)number,
+		.start_ticks = 7, .joined_ns = 2 * S, .cpu_clock = cpu_clock,
+		.image = "/bin/app", .command = "app", .host = "host"};
+
+	memcpy(frame.shared, &shared, sizeof(shared));
+	wt_segment__add(&writer, WT_FRAME_PROCESS, number, 0, 0, &frame, sizeof(frame));
+}
+
+static void ring_record(uint32_t ring, uint64_t *position, void *rec, size_t bytes, const char *text)
+{
+	char whole[512] = "";
+	size_t length = text ? (strlen(text) + 7) & ~7ul : 0;
+
+	memcpy(whole, rec, bytes);
+	((struct wt_rec *)(void *)whole)->size8 = (uint16_t)((bytes + length) / 8);
+	if (text)
+		memcpy(whole + bytes, text, strlen(text));
+	wt_segment__add(&writer, WT_FRAME_RING, 0, ring, *position, whole, bytes + length);
+	*position += bytes + length;
+}
+
+static void define(void *rec, size_t bytes, const char *text)
+{
+	ring_record(WT_FRAME_DEFINITIONS, &definitions, rec, bytes, text);
+}
+
+static void device(void)
+{
+	struct wt_rec_device rec = {.rec = {WT_REC_DEVICE, 0, 0}, .uuid = 5, .arch = "gfx90a",
+		.name = "GPU"};
+
+	define(&rec, sizeof(rec), NULL);
+}
+
+static void gpu_clock(uint64_t ticks, uint64_t ns)
+{
+	struct wt_rec_gpu_clock rec = {.rec = {WT_REC_GPU_CLOCK, 0, 0}, .ticks = ticks, .ns = ns,
+		.taken_ns = ns};
+
+	define(&rec, sizeof(rec), NULL);
+}
+
+static void symbol(uint64_t object, uint64_t executable, uint32_t born, const char *name)
+{
+	struct wt_rec_symbol rec = {.rec = {WT_REC_SYMBOL, 0, born}, .kernel_object = object,
+		.executable = executable, .name_bytes = (uint32_t)strlen(name)};
+
+	define(&rec, sizeof(rec), name);
+}
+
+static void symbols_end(uint64_t executable, uint32_t dead)
+{
+	struct wt_rec_symbols_end rec = {.rec = {WT_REC_SYMBOLS_END, 0, dead},
+		.executable = executable};
+
+	define(&rec, sizeof(rec), NULL);
+}
+
+static void call(uint64_t corr, uint64_t start, uint64_t end)
+{
+	struct wt_rec_call rec = {.rec = {WT_REC_CALL, 0, 0}, .start_tsc = start, .end_tsc = end,
+		.corr = corr};
+
+	ring_record(0, &calls, &rec, sizeof(rec), NULL);
+}
+
+static void copy_call(uint64_t corr, uint64_t bytes, uint32_t kind)
+{
+	struct wt_rec_copy rec = {.call = {.rec = {WT_REC_CALL_COPY, 0, 18}, .start_tsc = 3 * S,
+					   .end_tsc = 3 * S + 10, .corr = corr},
+		.dst = 0xd, .src = 0x5, .bytes = bytes, .kind = kind};
+
+	ring_record(0, &calls, &rec, sizeof(rec), NULL);
+}
+
+static void op(uint64_t index, uint64_t corr, uint64_t object, uint32_t generation, uint64_t start,
+	uint64_t end, enum wt_op_state op_state)
+{
+	struct {
+		struct wt_frame_ops head;
+		struct wt_op_raw op;
+	} frame = {.head = {.queue = 0, .device = 0, .capacity = 64}};
+	union wt_slot_word word = {.state = WT_SLOT_SUBMITTED, .kind = WT_SLOT_DISPATCH,
+		.flags = WT_SLOT_TIMED,
+		.untimed = op_state == WT_OP_UNTIMED ? WT_LOST_TIME_NOT_STAMPED : 0};
+
+	frame.op.slot.word = word.raw;
+	frame.op.slot.corr = corr;
+	frame.op.slot.kernel_object = object;
+	frame.op.slot.code_generation = generation;
+	frame.op.slot.private_dwords = WT_SLOT_PRIVATE_UNKNOWN;
+	frame.op.slot.grid[0] = 64;
+	frame.op.index = index;
+	frame.op.start_ticks = start;
+	frame.op.end_ticks = end;
+	frame.op.state = op_state;
+	wt_segment__add(&writer, WT_FRAME_OPS, 0, 0, 0, &frame, sizeof(frame));
+}
+
+static void process_end(uint64_t lost_calls)
+{
+	struct wt_frame_process_end end = {.ended_ns = 9 * S, .exit_kind = WT_EXIT_KILLED};
+
+	end.lost[WT_LOST_CALL_NO_RING] = lost_calls;
+	end.ring_dropped = 2;
+	wt_segment__add(&writer, WT_FRAME_PROCESS_END, 0, 0, 0, &end, sizeof(end));
+}
+
+/* The usual: a CPU clock that is BOOTTIME, a GPU whose tick is 10 ns. */
+static void usual(void)
+{
+	clock_sample(1 * S, 1 * S);
+	process(0, WT_CPU_CLOCK_BOOTTIME);
+	device();
+	gpu_clock(S / 10, 1 * S);
+	gpu_clock(5 * S / 10, 5 * S);
+}
+
+/* ---- what comes out -------------------------------------------------------------- */
+
+static sqlite3 *db;
+
+static void build(uint64_t step)
+{
+	struct wt_build_options options = {.segment = segment, .output = output};
+	struct wt_err *err = NULL;
+	struct wt_build *b;
+	int rc;
+
+	wt_segment__flush(&writer);
+	assert_int_equal(wt_build__open(&b, &options, &err), 0);
+	/* in steps as the live thread does, and the rest */
+	for (unsigned i = 0; step && i < limit_cnt; i++) {
+		do {
+			rc = wt_build__advance(b, limits[i], step, &err);
+		} while (rc == 1);
+		assert_int_equal(rc, 0);
+	}
+	assert_int_equal(wt_build__advance(b, UINT64_MAX, 0, &err), 0);
+	assert_int_equal(wt_build__close(b, &stats, &err), 0);
+	assert_int_equal(sqlite3_open_v2(output, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+}
+
+static void done(void)
+{
+	sqlite3_close(db);
+	db = NULL;
+}
+
+static int64_t number(const char *format, ...)
+{
+	char sql[1024];
+	sqlite3_stmt *statement;
+	va_list args;
+	int64_t value;
+
+	va_start(args, format);
+	vsnprintf(sql, sizeof(sql), format, args);
+	va_end(args);
+	if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+	value = sqlite3_step(statement) == SQLITE_ROW &&
+				sqlite3_column_type(statement, 0) != SQLITE_NULL
+			? sqlite3_column_int64(statement, 0)
+			: -1;
+	sqlite3_finalize(statement);
+	return value;
+}
+
+static void expect_name(int packet, const char *want)
+{
+	char sql[400];
+	sqlite3_stmt *statement;
+
+	snprintf(sql, sizeof(sql),
+		"SELECT s.string FROM wt_op o JOIN wt_shape sh ON sh.id = o.shape_id LEFT JOIN "
+		"wt_symbol y ON y.id = sh.symbol_id LEFT JOIN wt_string s ON s.id = y.name_id "
+		"WHERE o.packet = %d", packet);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+	if (want)
+		assert_string_equal((const char *)sqlite3_column_text(statement, 0), want);
+	else
+		assert_int_equal(sqlite3_column_type(statement, 0), SQLITE_NULL);
+	sqlite3_finalize(statement);
+}
+
+#define START "SELECT o.start + r.origin_ns FROM wt_op o, wt_run r WHERE o.packet = %d"
+#define KIND  "SELECT sh.kind FROM wt_op o JOIN wt_shape sh ON sh.id = o.shape_id WHERE packet = %d"
+#define BYTES "SELECT c.bytes FROM wt_op o LEFT JOIN wt_copy c ON c.id = o.id WHERE packet = %d"
+
+/* ---- tests ------------------------------------------------------------------------- */
+
+/* TSC of 2 GHz, then 2.001; a GPU that drifts. Pairs come after the events they bracket. */
+static void test_clocks(void **state)
+{
+	(void)state;
+	for (uint64_t step = 0; step < 1000; step += 200) {
+		clock_sample(1000 * S, 1 * S);
+		process(0, WT_CPU_CLOCK_TSC);
+		device();
+		gpu_clock(100 * S, 1 * S);
+		call(WT_CORR(1ull, 1), 1000 * S + 100 * MS, 1000 * S + 200 * MS);
+		op(0, WT_CORR(1ull, 1), 1, 1, 100 * S + 5 * MS, 100 * S + 6 * MS, WT_OP_DONE);
+		clock_sample(1002 * S, 2 * S);
+		op(1, WT_CORR(1ull, 2), 1, 1, 100 * S + 15 * MS, 100 * S + 16 * MS, WT_OP_DONE);
+		call(WT_CORR(1ull, 2), 1002 * S + 1000500 * 1000, 1002 * S + 1000500 * 1000 + 2001);
+		gpu_clock(100 * S + 10 * MS, 1 * S + 100 * MS);
+		clock_sample(1004 * S + 1 * MS, 3 * S);
+		gpu_clock(100 * S + 20 * MS, 1 * S + 200 * MS + 10000);
+		clock_sample(1006 * S + 2 * MS, 4 * S);
+		process_end(0);
+		build(step);
+		assert_int_equal(number("SELECT start + (SELECT origin_ns FROM wt_run) FROM wt_api "
+					"ORDER BY start LIMIT 1"), 1 * S + 50 * MS);
+		assert_int_equal(number("SELECT duration FROM wt_api ORDER BY start LIMIT 1"), 50 * MS);
+		assert_int_equal(number("SELECT start + (SELECT origin_ns FROM wt_run) FROM wt_api "
+					"ORDER BY start DESC LIMIT 1"), 2 * S + 500 * MS);
+		assert_int_equal(number("SELECT duration FROM wt_api ORDER BY start DESC LIMIT 1"),
+			1000);
+		assert_int_equal(number(START, 0), 1 * S + 50 * MS);
+		assert_int_equal(number(START, 1), 1 * S + 150 * MS + 5000);
+		done();
+		tear_down(NULL);
+		set_up(NULL);
+	}
+}
+
+static void test_one_gpu_pair(void **state)
+{
+	(void)state;
+	clock_sample(1 * S, 1 * S);
+	process(0, WT_CPU_CLOCK_BOOTTIME);
+	gpu_clock(S / 10, 1 * S);
+	op(0, 0, 1, 1, S / 10 + 5, S / 10 + 6, WT_OP_DONE);
+	process_end(0);
+	build(0);
+	assert_int_equal(number("SELECT start FROM wt_op"), -1);
+	assert_int_equal(number("SELECT count FROM wt_lost WHERE cause = 'time.no-clock'"), 1);
+	done();
+}
+
+/* An address that is used again after its module was unloaded; symbols that come late. */
+static void test_generations(void **state)
+{
+	(void)state;
+	usual();
+	symbol(0x100, 1, 1, "first.kd");
+	op(0, 0, 0x100, 1, S / 10, S / 10 + 1, WT_OP_DONE);
+	op(1, 0, 0x100, 2, S / 10, S / 10 + 1, WT_OP_DONE);
+	op(2, 0, 0x100, 3, S / 10, S / 10 + 1, WT_OP_DONE); /* unloaded, not yet used again */
+	op(3, 0, 0x100, 4, S / 10, S / 10 + 1, WT_OP_DONE);
+	op(4, 0, 0x200, 4, S / 10, S / 10 + 1, WT_OP_DONE); /* nobody named it */
+	op(5, 0, 0x100, 0, S / 10, S / 10 + 1, WT_OP_DONE); /* before it was born */
+	symbols_end(1, 3);
+	symbol(0x100, 2, 4, "second.kd");
+	op(6, 0, 0x100, 5, S / 10, S / 10 + 1, WT_OP_DONE);
+	symbols_end(2, 6);
+	process_end(0);
+	build(0);
+	expect_name(0, "first.kd");
+	expect_name(1, "first.kd");
+	expect_name(2, NULL);
+	expect_name(3, "second.kd");
+	expect_name(4, NULL);
+	expect_name(5, NULL);
+	expect_name(6, "second.kd");
+	done();
+}
+
+/* Raw correlations of four threads, 40 bits of count → small ids, the call and its operation alike. */
+static void test_dense(void **state)
+{
+	(void)state;
+	usual();
+	for (uint64_t i = 1; i <= 3000; i++) {
+		uint64_t corr = WT_CORR(1 + i % 4, i % 4 == 3 ? (1ull << 39) + i / 4 : 1 + i / 4);
+
+		call(corr, 2 * S + i, 2 * S + i + 1);
+		op(i, corr, 0x100, 1, S / 10 + i, S / 10 + i + 1, WT_OP_DONE);
+	}
+	process_end(0);
+	build(0);
+	assert_int_equal(stats.call_cnt, 3000);
+	assert_int_equal(number("SELECT count(*) FROM wt_api"), 3000);
+	assert_int_equal(number("SELECT count(*) FROM wt_op o JOIN wt_api a ON a.id = o.api_id "
+				"WHERE o.packet = a.start - (SELECT 2000000000 - origin_ns FROM "
+				"wt_run)"), 3000);
+	assert_true(number("SELECT max(id) FROM wt_api") < 3000 + 5 * 256);
+	assert_int_equal(stats.attributed_cnt, 3000);
+	done();
+}
+
+static void test_in_flight_and_losses(void **state)
+{
+	struct wt_frame_call_open open = {.api = 0, .thread_index = 1, .start_tsc = 4 * S,
+		.corr = WT_CORR(1ull, 2)};
+
+	(void)state;
+	usual();
+	call(WT_CORR(1ull, 1), 3 * S, 3 * S + 5);
+	op(0, WT_CORR(1ull, 1), 0x100, 1, S / 10, S / 10 + 1, WT_OP_DONE);
+	op(1, WT_CORR(1ull, 2), 0x100, 1, 0, 0, WT_OP_IN_FLIGHT);
+	op(2, WT_CORR(1ull, 2), 0x100, 1, 0, 0, WT_OP_UNTIMED);
+	wt_segment__add(&writer, WT_FRAME_CALL_OPEN, 0, 0, 0, &open, sizeof(open));
+	wt_segment__add(&writer, WT_FRAME_CALL_OPEN, 0, 0, 0, &open, sizeof(open));
+	process_end(3);
+	build(0);
+	assert_int_equal(stats.in_flight_cnt, 1);
+	assert_int_equal(stats.untimed_cnt, 1);
+	assert_int_equal(stats.op_cnt, 3);
+	assert_int_equal(stats.lost_cnt, 5);
+	assert_int_equal(stats.call_cnt, 2);
+	assert_int_equal(number("SELECT count FROM wt_lost WHERE cause = 'call.no-ring'"), 3);
+	assert_int_equal(number("SELECT count FROM wt_lost WHERE cause = 'call.ring-full'"), 2);
+	assert_int_equal(number("SELECT count FROM wt_lost WHERE cause = 'time.not-stamped'"), 1);
+	assert_int_equal(number("SELECT s.in_flight FROM wt_op o JOIN wt_state s ON s.id = "
+				"o.state_id WHERE packet = 1"), 1);
+	assert_int_equal(number("SELECT count(*) FROM wt_api WHERE duration IS NULL"), 1);
+	/* the operation of the call that never came back names it */
+	assert_int_equal(number("SELECT count(*) FROM wt_op o JOIN wt_api a ON a.id = o.api_id "
+				"WHERE a.duration IS NULL"), 2);
+	assert_int_equal(number("SELECT exit_kind FROM wt_process"), WT_EXIT_KILLED);
+	done();
+}
+
+/* Blit kernels: kind and bytes from the call, where it made this one alone. */
+static void test_blits(void **state)
+{
+	(void)state;
+	usual();
+	symbol(0xc0, 1, 1, "__amd_rocclr_copyBufferAligned.kd");
+	symbol(0xf0, 1, 1, "__amd_rocclr_fillBufferAligned");
+	symbol(0x100, 1, 1, "mine.kd");
+	op(0, WT_CORR(1ull, 1), 0xc0, 1, S / 10, S / 10 + 1, WT_OP_DONE);
+	copy_call(WT_CORR(1ull, 1), 4096, WT_COPY_DTOD);
+	op(1, WT_CORR(1ull, 2), 0xf0, 1, S / 10, S / 10 + 1, WT_OP_DONE);
+	copy_call(WT_CORR(1ull, 2), 100, WT_COPY_FILL);
+	/* two kernels by one call: nobody knows who moved what */
+	copy_call(WT_CORR(1ull, 3), 9999, WT_COPY_DTOH);
+	op(2, WT_CORR(1ull, 3), 0xc0, 1, S / 10, S / 10 + 1, WT_OP_DONE);
+	op(3, WT_CORR(1ull, 3), 0xc0, 1, S / 10, S / 10 + 1, WT_OP_DONE);
+	/* by a call that is no copy */
+	call(WT_CORR(1ull, 4), 3 * S, 3 * S + 1);
+	op(4, WT_CORR(1ull, 4), 0xc0, 1, S / 10, S / 10 + 1, WT_OP_DONE);
+	/* by nobody */
+	op(5, 0, 0xf0, 1, S / 10, S / 10 + 1, WT_OP_DONE);
+	op(6, WT_CORR(1ull, 5), 0x100, 1, S / 10, S / 10 + 1, WT_OP_DONE);
+	/* its call's record comes last */
+	op(7, WT_CORR(1ull, 6), 0xc0, 1, S / 10, S / 10 + 1, WT_OP_DONE);
+	op(8, WT_CORR(1ull, 7), 0x100, 1, S / 10, S / 10 + 1, WT_OP_DONE);
+	copy_call(WT_CORR(1ull, 6), 77, WT_COPY_HTOD);
+	process_end(0);
+	build(0);
+	assert_int_equal(number(KIND, 0), WT_OP_COPY);
+	assert_int_equal(number(BYTES, 0), 4096);
+	assert_int_equal(number(KIND, 1), WT_OP_FILL);
+	assert_int_equal(number(BYTES, 1), 100);
+	assert_int_equal(number(KIND, 2), WT_OP_COPY);
+	assert_int_equal(number(BYTES, 2), -1);
+	assert_int_equal(number(BYTES, 3), -1);
+	assert_int_equal(number(KIND, 4), WT_OP_COPY);
+	assert_int_equal(number(BYTES, 4), -1);
+	assert_int_equal(number(KIND, 5), WT_OP_FILL);
+	assert_int_equal(number(BYTES, 5), -1);
+	assert_int_equal(number(KIND, 6), WT_OP_KERNEL);
+	assert_int_equal(number(BYTES, 7), 77);
+	assert_int_equal(stats.copy_cnt, 7);
+	assert_int_equal(stats.op_cnt, 2);
+	done();
+}
+
+/* recover may write bytes that the segment has already: they count once. */
+static void test_twice(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	usual();
+	call(WT_CORR(1ull, 1), 3 * S, 3 * S + 5);
+	before = calls;
+	call(WT_CORR(1ull, 2), 3 * S, 3 * S + 5);
+	calls = before;
+	call(WT_CORR(1ull, 2), 3 * S, 3 * S + 5);
+	call(WT_CORR(1ull, 3), 3 * S, 3 * S + 5);
+	process_end(0);
+	process_end(50);
+	build(0);
+	assert_int_equal(stats.call_cnt, 3);
+	assert_int_equal(stats.lost_cnt, 2);
+	done();
+}
+
+static void test_no_clock(void **state)
+{
+	struct wt_build_options options = {.segment = segment, .output = output};
+	struct wt_err *err = NULL;
+	struct wt_build *b;
+
+	(void)state;
+	process(0, WT_CPU_CLOCK_TSC);
+	wt_segment__flush(&writer);
+	assert_int_equal(wt_build__open(&b, &options, &err), 0);
+	assert_int_equal(wt_build__advance(b, UINT64_MAX, 0, &err), 0);
+	assert_true(wt_build__close(b, &stats, &err) < 0);
+	assert_non_null(strstr(wt_err__text(err), segment));
+	wt_err__free(err);
+	assert_int_equal(access(output, F_OK), -1);
+}
+
+static void test_blit_names(void **state)
+{
+	(void)state;
+	assert_int_equal(wt_blit__of_kernel("__amd_rocclr_copyBufferRectAligned.kd"), WT_BLIT_COPY);
+	assert_int_equal(wt_blit__of_kernel("__amd_rocclr_fillBufferAligned2D.kd"), WT_BLIT_FILL);
+	assert_int_equal(wt_blit__of_kernel("__amd_rocclr_streamOpsWrite"), WT_BLIT_NONE);
+	assert_int_equal(wt_blit__of_kernel("copyBuffer"), WT_BLIT_NONE);
+	assert_int_equal(wt_blit__of_kernel(""), WT_BLIT_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_clocks, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_one_gpu_pair, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_generations, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_dense, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_in_flight_and_losses, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_blits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_twice, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_clock, set_up, tear_down),
+		cmocka_unit_test(test_blit_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
