@@ -229,8 +229,13 @@ def _differences(packet, operation, timed):
     return out
 
 
-def _compare_dma(packets, operations):
-    """DMA engines have no packet index: the copies of a process in order of their time."""
+def _compare_dma(packets, operations, late):
+    """DMA engines have no packet index: the copies of a process by size, in order of their time.
+
+    late: an executed copy may be in flight in the trace. The runtime keeps the stamps of its DMA
+    copies in the program's own memory; a killed program takes those with it that it had not yet
+    looked at. The copy itself must be there.
+    """
     problems = []
     rest = collections.defaultdict(list)
     for operation in operations:
@@ -246,7 +251,9 @@ def _compare_dma(packets, operations):
                 untimed = next((o for o in bucket if o.start is None), None)
                 if untimed is not None:
                     bucket.remove(untimed)
-                    if not (untimed.untimed or untimed.in_flight):
+                    if untimed.in_flight and not late:
+                        problems.append(f"had ended, but is in flight in the trace: {untimed}")
+                    elif not (untimed.untimed or untimed.in_flight):
                         problems.append(f"no times and no reason: {untimed}")
                     continue
                 problems.append(f"not in the trace: {packet} of {packet.bytes} bytes")
@@ -325,7 +332,8 @@ def compare(log, trace, *, late_per_queue=0, untimed=(), lost=()):
     else:
         problems += [f"not in the trace: {packet}" for packet in missing]
     for process in sorted(set(dma_packets) | set(dma_operations)):
-        problems += _compare_dma(dma_packets[process], dma_operations[process])
+        problems += _compare_dma(dma_packets[process], dma_operations[process],
+                                 late_per_queue > 0)
     return problems
 
 

@@ -39,12 +39,12 @@ class Kill(Case):
         chance = random.Random(SEED)
         in_flight = 0
         for number in range(KILLS):
-            delay = chance.uniform(0, 0.6)
+            delay = chance.uniform(0, 0.3)
             with self.subTest(kill=number, seed=SEED, delay=delay):
                 log, trace = self.kill_once(number, delay)
                 problems = oracle.compare(log, trace, late_per_queue=1)
                 self.assertFalse(problems, oracle.brief(problems))
-                self.assertTrue(log.operations() or delay < 0.1, "nothing ran")
+                self.assertTrue(log.operations(), "nothing ran")
                 in_flight += sum(o.in_flight for o in trace.operations)
                 exit_kinds = {row[4] for row in trace.processes()}
                 self.assertEqual(exit_kinds, {2}, "the process is not marked as killed")

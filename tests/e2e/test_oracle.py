@@ -152,6 +152,14 @@ class Oracle(unittest.TestCase):
         self.change("UPDATE wt_op SET start = NULL, duration = NULL, state_id = 1 WHERE id = 19")
         self.assertTrue(self.compare(late_per_queue=1))
 
+    def test_late_copy(self):
+        """A killed program's copy may have lost its times, but must be there."""
+        self.change("UPDATE wt_op SET start = NULL, duration = NULL, state_id = 1 WHERE id = 100")
+        self.assertTrue(self.compare())
+        self.assertEqual(self.compare(late_per_queue=1), [])
+        self.change("DELETE FROM wt_op WHERE id = 100")
+        self.assertTrue(self.compare(late_per_queue=1))
+
     def test_lost(self):
         self.change("DELETE FROM wt_op WHERE id IN (4, 5)")
         self.assertTrue(self.compare(lost={"operation.no-slots"}), "missing, but not counted")

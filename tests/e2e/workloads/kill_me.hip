@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // kill_me: works for ever on several threads and streams; somebody kills it.
 #include "workload.h"
+#include <atomic>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -16,6 +17,9 @@ __global__ void second(int *data, int n)
 	if (data && (int)threadIdx.x < n)
 		data[threadIdx.x] = -n;
 }
+
+constexpr int threads = 3;
+static std::atomic<int> working;
 
 static void work(int number)
 {
@@ -35,6 +39,10 @@ static void work(int number)
 			CHECK(hipMemcpyAsync(host, data, 32768, hipMemcpyDeviceToHost, stream));
 		if (i % 64 == 63)
 			CHECK(hipStreamSynchronize(stream));
+		if (i == 63 && ++working == threads) { // all have been through everything once
+			printf("ready %d\n", (int)getpid());
+			fflush(stdout);
+		}
 	}
 }
 
@@ -42,9 +50,7 @@ int main(void)
 {
 	CHECK(hipFree(nullptr));
 	std::vector<std::thread> all;
-	printf("ready %d\n", (int)getpid());
-	fflush(stdout);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < threads; i++)
 		all.emplace_back(work, i);
 	all[0].join();
 	return 0;
