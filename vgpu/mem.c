@@ -73,6 +73,13 @@ static struct buffer *new_buffer(struct vg_mem_state *s)
 	return s->cnt < MAX_BUFFERS ? &s->buffers[s->cnt++] : NULL;
 }
 
+static void drop_buffer(struct vg_mem_state *s, struct buffer *b)
+{
+	b->used = false;
+	b->next_free = s->first_free;
+	s->first_free = (uint32_t)(b - s->buffers) + 1;
+}
+
 int vg_mem__alloc(struct kfd_ioctl_alloc_memory_of_gpu_args *a)
 {
 	int gpu = gpu_index(a->gpu_id), err = 0;
@@ -111,6 +118,8 @@ int vg_mem__alloc(struct kfd_ioctl_alloc_memory_of_gpu_args *a)
 			err = vg_alias__add(s->alias, b->bo.va, b->bo.offset, b->bo.size);
 	} /* DOORBELL: the thunk maps the device at the queue's doorbell offset */
 	a->handle = (uint64_t)gpu << 32 | (uint64_t)(b - s->buffers + 1);
+	if (err)
+		drop_buffer(s, b);
 	vg_unlock(&s->lock);
 	return err;
 }
@@ -143,9 +152,7 @@ int vg_mem__free(uint64_t handle)
 		s->vram_used[bo.gpu] -= bo.size;
 	if (b->aliased)
 		vg_alias__del(s->alias, bo.va);
-	b->used = false;
-	b->next_free = s->first_free;
-	s->first_free = (uint32_t)(b - s->buffers) + 1;
+	drop_buffer(s, b);
 	vg_unlock(&s->lock);
 	if (bo.flags & FILE_BACKED)
 		fallocate(vg_proc()->drm_fd[bo.gpu], FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,

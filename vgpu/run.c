@@ -201,10 +201,15 @@ static int exec_failed(const char *command, int err)
 
 static volatile sig_atomic_t child;
 
+static volatile sig_atomic_t stop;
+
+/* To the command; once that has ended, to ourselves: whoever waits for orphans can be stopped. */
 static void pass_on(int sig)
 {
 	if (child)
 		kill((pid_t)child, sig);
+	else
+		stop = sig;
 }
 
 static const int passed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
@@ -285,7 +290,9 @@ static int run_logged(char **command, const char *log)
 	while (waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR)
 		;
 	child = 0;
-	run_log__wait(log);
+	signal(SIGINT, pass_on);
+	signal(SIGQUIT, pass_on);
+	run_log__wait(log, &stop);
 	code = run_log__finish(log);
 	if (exec_error)
 		return exec_failed(command[0], exec_error);

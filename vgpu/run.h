@@ -3,6 +3,7 @@
 #ifndef VGPU_RUN_H
 #define VGPU_RUN_H
 
+#include <signal.h>
 #include <sys/types.h>
 
 enum { EXIT_OWN = 125, EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };
@@ -14,7 +15,7 @@ int run_fail(int code, const char *hint, const char *fmt, ...)
 /* The log FILE and its FILE.spool. Each returns 0 or an exit code, having said why. */
 int run_log__begin(const char *file);
 int run_log__finish(const char *file);
-/* Waits until no process of the tree that opened the device lives any more. */
-void run_log__wait(const char *file);
+/* Waits until no process of the tree that opened the device lives any more, or *stop is set. */
+void run_log__wait(const char *file, volatile sig_atomic_t *stop);
 
 #endif

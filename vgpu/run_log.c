@@ -69,13 +69,13 @@ static int alive_cnt(const char *dir)
 	return alive;
 }
 
-void run_log__wait(const char *file)
+void run_log__wait(const char *file, volatile sig_atomic_t *stop)
 {
 	struct timespec pause = {0, 1000000};
 	char dir[PATH_MAX];
 
 	spool_dir(dir, sizeof dir, file);
-	for (;;) {
+	while (!*stop) {
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			; /* orphans that became our children */
 		if (!alive_cnt(dir))
@@ -160,6 +160,9 @@ int run_log__finish(const char *file)
 	int err;
 
 	spool_dir(dir, sizeof dir, file);
+	if (alive_cnt(dir))
+		return run_fail(EXIT_OWN, "end it, then: vgpu-run --finish-log FILE",
+			"a running program still writes the log %s", file);
 	out = fopen(file, "ae");
 	if (!out)
 		return run_fail(EXIT_OWN, "name a file in a folder that you can write to",

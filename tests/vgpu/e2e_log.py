@@ -41,6 +41,16 @@ check("lines are in the order of start", [x["start"] for x in packets(log)] ==
       sorted(x["start"] for x in packets(log)))
 check("no spool is left", not os.path.exists(path + ".spool"))
 
+# ---- code that comes and goes ----
+path = TMP + "/modules"
+r = run("--log", path, "--", HIP, "modules", BUILD + "/vgpu_kernels.co", BUILD + "/vgpu_kernels_other.co")
+check("program", r.returncode == 0, r.stderr)
+log = [k for k in load(path) if k["kind"] == "dispatch"]
+check("names follow the code", [(k["kernel"], k["grid"][0]) for k in log] ==
+      [(("rules_", "other_")[i % 2] + name, i + 1) for i in range(20) for name in ("long", "short")],
+      [k["kernel"] for k in log])
+check("although addresses repeat", len({k["kernel_object"] for k in log}) < 40)
+
 # ---- a tree of processes: the parent, one child by exec, two that do not use the GPU ----
 path = TMP + "/family"
 r = run("--log", path, "--", HIP, "family")
@@ -89,6 +99,27 @@ r = run("--log", path, "--", "sh", "-c", "%s counted 3000 </dev/null >/dev/null 
 log = load(path)
 check("an orphan that uses the GPU is waited for", r.returncode == 0 and
       len(packets(log, kernel="_Z10work_emptyv")) == 3000, len(packets(log)))
+
+# ---- a child that never ends: the waiting can be stopped, the log finished later ----
+path = TMP + "/daemon"
+q = subprocess.Popen([RUN, "--log", path, "--", "sh", "-c", "exec 3>&1; %s hang >&3 2>/dev/null </dev/null & "
+                      "while ! ls %s.spool/* >/dev/null 2>&1; do sleep 0.01; done" % (HIP, path)],
+                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean_env())
+q.stdout.readline()
+while "sh" in [open("/proc/%s/comm" % c).read().strip() for c in
+               open("/proc/%d/task/%d/children" % (q.pid, q.pid)).read().split()]:
+    time.sleep(0.01)
+time.sleep(0.2)
+child = int(open("/proc/%d/task/%d/children" % (q.pid, q.pid)).read().split()[0])
+q.send_signal(signal.SIGINT)
+check("stopped with a hint", q.wait(timeout=20) == 125 and "--finish-log" in q.stderr.read())
+os.kill(child, signal.SIGKILL)
+for _ in range(200):
+    r = run("--finish-log", path)
+    if r.returncode == 0:
+        break
+    time.sleep(0.01)
+check("and finished", r.returncode == 0 and len(packets(load(path), kernel="_Z10work_emptyv")) == 1)
 
 # ---- ends ----
 for how, code in (("_exit", 7), ("crash", -signal.SIGABRT)):

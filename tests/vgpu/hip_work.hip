@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 #include <signal.h>
@@ -324,6 +325,30 @@ static void every()
 	printf("%d GPUs\n", cnt);
 }
 
+/* Code comes and goes: the same addresses get other kernels. */
+static void modules(char **file)
+{
+	for (int i = 0; i < 20; i++) {
+		const char *other = i % 2 ? "other_" : "rules_";
+		hipFunction_t f[2];
+		hipModule_t m;
+
+		CK(hipModuleLoad(&m, file[i % 2]));
+		CK(hipModuleGetFunction(&f[0], m, (std::string(other) + "long").c_str()));
+		CK(hipModuleGetFunction(&f[1], m, (std::string(other) + "short").c_str()));
+		for (int k = 0; k < 2; k++) {
+			unsigned long long args[2] = { 1, 2 };
+			size_t size = 16 - 8 * k;
+			void *config[] = { HIP_LAUNCH_PARAM_BUFFER_POINTER, args,
+				HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END };
+
+			CK(hipModuleLaunchKernel(f[k], i + 1, 1, 1, 1, 1, 1, 0, 0, nullptr, config));
+		}
+		CK(hipDeviceSynchronize());
+		CK(hipModuleUnload(m));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "all";
@@ -332,6 +357,8 @@ int main(int argc, char **argv)
 		return 0;
 	if (!strcmp(what, "all"))
 		everything();
+	if (!strcmp(what, "modules"))
+		modules(argv + 2);
 	if (!strcmp(what, "every"))
 		every();
 	if (!strcmp(what, "counted"))
