@@ -12,7 +12,8 @@
 
 #include "capture/capture.h"
 
-bool wt_files__hello(enum wt_file_kind kind, uint32_t process, uint32_t number, int fd)
+/* With fd >= 0: hands over that memfd. */
+static bool say_hello(enum wt_file_kind kind, uint32_t process, uint32_t number, int fd)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	struct wt_hello hello = {
@@ -88,7 +89,7 @@ static void *as_file(enum wt_file_kind kind, uint32_t process, uint32_t number, 
 	return map;
 }
 
-static void *as_memfd(enum wt_file_kind kind, uint32_t process, uint32_t number, size_t bytes)
+static void *as_memfd(size_t bytes, int *out)
 {
 	int fd = memfd_create("wavetap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	void *map;
@@ -96,35 +97,55 @@ static void *as_memfd(enum wt_file_kind kind, uint32_t process, uint32_t number,
 	if (fd < 0)
 		return NULL;
 	map = map_whole(fd, bytes);
-	if (map) {
-		/* the collector maps it: nobody may shrink it under its feet */
-		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-		if (!wt_files__hello(kind, process, number, fd)) {
-			munmap(map, bytes);
-			map = NULL;
-		}
+	if (!map) {
+		close(fd);
+		return NULL;
 	}
-	close(fd);
+	/* the collector maps it: nobody may shrink it under its feet */
+	fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	*out = fd;
 	return map;
 }
 
-void *wt_files__create(enum wt_file_kind kind, uint32_t process, uint32_t number, size_t bytes)
+static void give_back(size_t bytes)
+{
+	atomic_fetch_sub_explicit(&wt_process.session->buffer_used_bytes, bytes,
+		memory_order_relaxed);
+}
+
+void *wt_files__create(struct wt_new_file *file, enum wt_file_kind kind, uint32_t process,
+	uint32_t number, size_t bytes)
 {
 	struct wt_session_shared *session = wt_process.session;
-	void *map;
 
+	*file = (struct wt_new_file){kind, process, number, NULL, bytes, -1};
 	if (atomic_fetch_add_explicit(&session->buffer_used_bytes, bytes, memory_order_relaxed) +
 			bytes >
 		wt_process.settings.buffer_bytes) {
-		atomic_fetch_sub_explicit(&session->buffer_used_bytes, bytes,
-			memory_order_relaxed);
+		give_back(bytes);
 		return NULL;
 	}
-	map = as_file(kind, process, number, bytes);
-	if (!map)
-		map = as_memfd(kind, process, number, bytes);
-	if (!map)
-		atomic_fetch_sub_explicit(&session->buffer_used_bytes, bytes,
-			memory_order_relaxed);
-	return map;
+	file->map = as_file(kind, process, number, bytes);
+	if (!file->map)
+		file->map = as_memfd(bytes, &file->fd);
+	if (!file->map)
+		give_back(bytes);
+	return file->map;
+}
+
+bool wt_files__publish(struct wt_new_file *file)
+{
+	bool told = true;
+
+	if (file->fd >= 0 || file->kind == WT_FILE_PROCESS)
+		told = say_hello(file->kind, file->process, file->number, file->fd);
+	if (file->fd < 0)
+		return true; /* the collector finds files by their numbers */
+	close(file->fd);
+	file->fd = -1;
+	if (told)
+		return true;
+	munmap(file->map, file->bytes);
+	give_back(file->bytes);
+	return false;
 }

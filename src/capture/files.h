@@ -3,19 +3,34 @@
 #ifndef WT_CAPTURE_FILES_H
 #define WT_CAPTURE_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/session.h"
 
+/* A file of the session in the making. */
+struct wt_new_file {
+	enum wt_file_kind kind;
+	uint32_t process, number;
+	void *map;
+	size_t bytes;
+	int fd;		/* a memfd that the collector has not got yet; -1: a file in the directory */
+};
+
 /*
  * A zeroed, fully allocated mapping of `bytes`, as the session's file of that
- * name or, where the directory has no room, as a memfd that the collector was
- * handed. NULL: neither, or over the session's cap. May block briefly.
+ * name or, where the directory has no room, as a memfd. NULL: neither, or over
+ * the session's cap. Fill it in, then publish it.
  */
-void *wt_files__create(enum wt_file_kind kind, uint32_t process, uint32_t number, size_t bytes);
+void *wt_files__create(struct wt_new_file *file, enum wt_file_kind kind, uint32_t process,
+	uint32_t number, size_t bytes);
 
-/* Tells the collector (with fd >= 0: hands it that memfd). False: it does not answer. */
-bool wt_files__hello(enum wt_file_kind kind, uint32_t process, uint32_t number, int fd);
+/*
+ * The content makes sense now: hands a memfd to the collector, and tells it of
+ * a new process. False: it does not answer, and the mapping is gone. May block
+ * briefly.
+ */
+bool wt_files__publish(struct wt_new_file *file);
 
 #endif

@@ -155,10 +155,11 @@ static bool make_process_file(bool forked)
 {
 	struct wt_process *p = &wt_process;
 	struct wt_process_shared *shared;
+	struct wt_new_file file;
 	uint32_t number = atomic_fetch_add_explicit(&p->session->process_cnt, 1,
 		memory_order_relaxed);
 
-	shared = wt_files__create(WT_FILE_PROCESS, number, 0, WT_PROCESS_FILE_BYTES);
+	shared = wt_files__create(&file, WT_FILE_PROCESS, number, 0, WT_PROCESS_FILE_BYTES);
 	if (!shared)
 		return false;
 	shared->version = 1;
@@ -175,8 +176,9 @@ static bool make_process_file(bool forked)
 	shared->magic = WT_PROCESS_MAGIC;
 	/* release: the collector looks at the rest once it sees JOINED */
 	atomic_store_explicit(&shared->state, WT_PROCESS_JOINED, memory_order_release);
+	if (!wt_files__publish(&file))
+		return false;
 	p->shared = shared;
-	wt_files__hello(WT_FILE_PROCESS, number, 0, -1);
 	return true;
 }
 

@@ -59,15 +59,16 @@ static struct wt_thread *new_ring(void)
 	uint32_t number = atomic_fetch_add_explicit(&p->shared->ring_cnt, 1, memory_order_relaxed);
 	size_t bytes = WT_RING_HEADER_BYTES + (size_t)p->settings.ring_bytes;
 	struct wt_thread *thread = new_entry();
+	struct wt_new_file file;
 	void *map;
 
 	if (!thread)
 		return NULL;
-	map = wt_files__create(WT_FILE_RING, p->shared->number, number, bytes);
+	map = wt_files__create(&file, WT_FILE_RING, p->shared->number, number, bytes);
 	if (!map)
 		return NULL;
 	wt_ring__init(&thread->ring, map, p->settings.ring_bytes, p->shared->number, number);
-	return thread;
+	return wt_files__publish(&file) ? thread : NULL;
 }
 
 static struct wt_thread *get_ring(void)

@@ -18,10 +18,11 @@ static struct wt_slots_shared *map_table(struct wt_vq *vq, uint32_t capacity)
 	struct wt_process *p = &wt_process;
 	size_t bytes = wt_slots__file_bytes(capacity);
 	struct wt_slots_shared *shared;
+	struct wt_new_file file;
 
 	vq->slot_file =
 		atomic_fetch_add_explicit(&p->shared->slots_cnt, 1, memory_order_relaxed);
-	shared = wt_files__create(WT_FILE_SLOTS, p->shared->number, vq->slot_file, bytes);
+	shared = wt_files__create(&file, WT_FILE_SLOTS, p->shared->number, vq->slot_file, bytes);
 	if (!shared)
 		return NULL;
 	shared->version = 1;
@@ -35,7 +36,7 @@ static struct wt_slots_shared *map_table(struct wt_vq *vq, uint32_t capacity)
 	atomic_store_explicit(&shared->submitted, vq->next, memory_order_relaxed);
 	/* release: a collector that sees the magic sees the rest */
 	__atomic_store_n(&shared->magic, WT_SLOTS_MAGIC, __ATOMIC_RELEASE);
-	return shared;
+	return wt_files__publish(&file) ? shared : NULL;
 }
 
 static bool lock_for_gpu(struct wt_vq *vq)
