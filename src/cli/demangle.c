@@ -120,10 +120,12 @@ static size_t open_bracket(const char *text, size_t at)
 /* Takes the scope that ends at `length` off `text`: name, name<…>, (anonymous namespace), {lambda…}. */
 static size_t drop_scope(const char *text, size_t length)
 {
+	if (length && text[length - 1] == '}')
+		return open_bracket(text, length);
+	if (length && text[length - 1] == ')') /* a function's scope, or an anonymous namespace */
+		length = open_bracket(text, length);
 	if (length && text[length - 1] == '>')
 		length = open_bracket(text, length);
-	else if (length && (text[length - 1] == ')' || text[length - 1] == '}'))
-		return open_bracket(text, length);
 	while (length && is_name(text[length - 1]))
 		length--;
 	return length;

@@ -153,7 +153,7 @@ void wt_help__man(FILE *file)
 			fputs("\n.fi\n", file);
 		}
 	}
-	fputs(".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage. "
+	fputs(".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n"
 	      ".B trace\nreturns the exit code of the program.\n", file);
 }
 

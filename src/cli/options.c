@@ -80,6 +80,8 @@ static int parse_choice(const struct wt_option *option, const char *value, unsig
 	const char *word = option->argument;
 	size_t length = strlen(value);
 
+	if (!length || strchr(value, '|'))
+		return -EINVAL;
 	for (*index = 0; word; (*index)++) {
 		if (!strncmp(word, value, length) && (word[length] == '|' || !word[length]))
 			return 0;
