@@ -4,8 +4,8 @@ import time
 
 from vgpu_test import *
 
-for gpus in (1, 2, 8):
-    r = run("--gpus", str(gpus), "--", HIP, "all", timeout=100)
+for gpus, what in ((1, "all"), (2, "all"), (8, "every")):
+    r = run("--gpus", str(gpus), "--", HIP, what, timeout=100)
     check("everything on %d GPUs" % gpus, r.returncode == 0 and "%d GPUs" % gpus in r.stdout,
           r.stdout, r.stderr)
 for setting in ({"HSA_ENABLE_SDMA": "0"}, {"HSA_ENABLE_INTERRUPT": "0"}, {"VGPU_KFD_MINOR": "13"},
@@ -15,7 +15,7 @@ for setting in ({"HSA_ENABLE_SDMA": "0"}, {"HSA_ENABLE_INTERRUPT": "0"}, {"VGPU_
 for kernel_ns in ("0", "300000"):
     r = run("--kernel-ns", kernel_ns, "--copy-gbps", "0", "--", HIP, "all", timeout=100)
     check("everything with kernels of %s ns" % kernel_ns, r.returncode == 0, r.stdout, r.stderr)
-for i in range(15):
+for i in range(10):
     r = run("--", HIP, "tiny")
     check("again and again", r.returncode == 0, i, r.stderr)
 check("nothing is left behind", not leftovers(), leftovers())
