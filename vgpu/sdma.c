@@ -71,6 +71,7 @@ static void extend_copy(
 	uint64_t start = q->last_end > q->floor ? q->last_end : q->floor;
 	struct vg_rec *r = q->copy.rec;
 
+	q->in_command = true;
 	q->last_end = start + vg_conf__copy_ns(&p->conf, bytes);
 	if (!p->spool.header)
 		return;
@@ -99,6 +100,7 @@ static void finish_copy(struct vg_queue *q, uint64_t signal)
 {
 	struct vg_rec *r = q->copy.rec;
 
+	q->in_command = false;
 	if (!r || atomic_load_explicit(&r->done, memory_order_relaxed))
 		return;
 	r->signal = signal;
@@ -178,6 +180,7 @@ static void timestamp(struct vg_queue *q, const uint32_t *d)
 {
 	uint64_t t = q->last_end > q->floor ? q->last_end : q->floor;
 
+	q->in_command = true;
 	__atomic_store_n(
 		(uint64_t *)vg_va(u64_at(d + 1), &q->va_signal), vg_ticks(t), __ATOMIC_RELEASE);
 }
@@ -221,14 +224,24 @@ bool vg_sdma__ready(const struct vg_queue *q)
 	       __atomic_load_n(q->rptr, __ATOMIC_RELAXED);
 }
 
+/*
+ * Nothing starts before it was seen. A command's packets (time stamp, copy,
+ * time stamp, completion) were seen together with its first one: a doorbell
+ * for later work does not move them apart.
+ */
+static void raise_floor(struct vg_queue *q)
+{
+	if (!q->in_command && q->now > q->floor)
+		q->floor = q->now;
+}
+
 static void look_at_bell(struct vg_queue *q, uint64_t bell)
 {
 	if ((int64_t)bell == q->bell_seen)
 		return;
 	q->bell_seen = (int64_t)bell;
 	q->now = vg_now();
-	if (q->now > q->floor)
-		q->floor = q->now;
+	raise_floor(q);
 }
 
 enum vg_step vg_sdma__step(struct vg_queue *q)
@@ -261,8 +274,7 @@ enum vg_step vg_sdma__step(struct vg_queue *q)
 		if (!vg_sdma__unblocked(q))
 			return VG_STEP_BLOCKED;
 		q->now = vg_now(); /* a dependency is met in real time */
-		if (q->now > q->floor)
-			q->floor = q->now;
+		raise_floor(q);
 	}
 	TRACE(2, "queue %u sdma operation %u.%u", q->id, op, d[0] >> 8 & 0xff);
 	if (op == ABI_SDMA_COPY && len == 13)

@@ -258,6 +258,7 @@ struct vg_queue {
 	unsigned flight_cnt;
 	struct vg_spool_cursor spool;
 	struct vg_flight copy; /* SDMA: the copy that is being put together */
+	bool in_command;       /* SDMA: between a start time stamp and the completion */
 	uint64_t copy_seq;
 	uint32_t kcache_gen;
 	const struct vg_kernel *kcache[64];
