@@ -339,7 +339,7 @@ int wt_store__close(struct wt_store *store, struct wt_err **err)
 	if (!store)
 		return 0;
 	err = err ? err : &cause;
-	code = store->failed;
+	code = wt_store_write__flush(store);
 	if (code) {
 		wt_err__free(*err);
 		*err = store->err;

@@ -17,6 +17,21 @@ struct wt_started {
 	uint32_t launch_id, symbol_id; /* without their bases */
 };
 
+/*
+ * Events are inserted several rows a statement: half of what SQLite does for a
+ * row, it does once a statement. Only tables of integers.
+ */
+#define WT_STORE_BATCH 32
+#define WT_STORE_BATCH_COLUMNS 9
+
+struct wt_batch {
+	enum wt_table table;
+	unsigned column_cnt, row_cnt;
+	sqlite3_stmt *insert_many; /* WT_STORE_BATCH rows */
+	uint32_t absent[WT_STORE_BATCH]; /* bit a column: NULL */
+	int64_t values[WT_STORE_BATCH][WT_STORE_BATCH_COLUMNS];
+};
+
 struct wt_store {
 	struct wt_store_options options;
 	char *path;	 /* where the trace will be, absolute when it exists */
@@ -31,6 +46,7 @@ struct wt_store {
 	struct wt_err *err; /* … and its cause */
 
 	sqlite3_stmt *insert[WT_T_CNT];
+	struct wt_batch ops, apis;
 	int64_t base[WT_T_CNT]; /* ids of this run lie behind those of the file */
 	int64_t next[WT_T_CNT]; /* tables whose ids the store gives */
 	int64_t shift_ns;	/* file's time = time - origin + shift */
@@ -55,6 +71,9 @@ struct wt_store {
 
 /* VFS for the file being built: nobody else knows it, so that locks are not needed. Tests replace it. */
 extern const char *wt_store__vfs;
+
+/* write.c: inserts the rows that wait in the batches. */
+int wt_store_write__flush(struct wt_store *store);
 
 /* work.c: tables and statements of the work file; `fresh` when it has no rows yet. */
 int wt_store_write__begin(struct wt_store *store, bool fresh, struct wt_err **err);

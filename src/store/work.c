@@ -27,20 +27,40 @@ static int create_tables(struct wt_store *store, struct wt_err **err)
 		WT_STORE_APPLICATION_ID, WT_STORE_VERSION);
 }
 
-static int prepare_inserts(struct wt_store *store, struct wt_err **err)
+static int prepare_insert(struct wt_store *store, enum wt_table table, unsigned row_cnt,
+	sqlite3_stmt **stmt, struct wt_err **err)
 {
-	for (int table = 0; table < WT_T_CNT; table++) {
-		char sql[128];
-		int length = snprintf(sql, sizeof(sql), "INSERT INTO %s VALUES (?",
-			wt_tables[table].name);
+	char sql[WT_STORE_BATCH * (2 * WT_STORE_BATCH_COLUMNS + 3) + 64];
+	int length = snprintf(sql, sizeof(sql), "INSERT INTO %s VALUES ", wt_tables[table].name);
 
+	for (unsigned row = 0; row < row_cnt; row++) {
+		length += snprintf(sql + length, sizeof(sql) - (size_t)length, "%s(?", row ? "," : "");
 		for (unsigned column = 1; column < wt_tables[table].column_cnt; column++)
 			length += snprintf(sql + length, sizeof(sql) - (size_t)length, ",?");
-		snprintf(sql + length, sizeof(sql) - (size_t)length, ")");
-		if (wt_sql__prepare(store->db, &store->insert[table], sql, err))
-			return wt_err__code(*err);
+		length += snprintf(sql + length, sizeof(sql) - (size_t)length, ")");
 	}
-	return 0;
+	return wt_sql__prepare(store->db, stmt, sql, err);
+}
+
+static int prepare_batch(struct wt_store *store, enum wt_table table, struct wt_batch *batch,
+	struct wt_err **err)
+{
+	batch->table = table;
+	batch->column_cnt = wt_tables[table].column_cnt;
+	return prepare_insert(store, table, WT_STORE_BATCH, &batch->insert_many, err);
+}
+
+static int prepare_inserts(struct wt_store *store, struct wt_err **err)
+{
+	int code = 0;
+
+	for (int table = 0; !code && table < WT_T_CNT; table++)
+		code = prepare_insert(store, table, 1, &store->insert[table], err);
+	if (!code)
+		code = prepare_batch(store, WT_T_OP, &store->ops, err);
+	if (!code)
+		code = prepare_batch(store, WT_T_API, &store->apis, err);
+	return code;
 }
 
 static int find_bases(struct wt_store *store, bool fresh, struct wt_err **err)
@@ -277,6 +297,9 @@ void wt_store_write__free(struct wt_store *store)
 		sqlite3_finalize(store->insert[table]);
 		store->insert[table] = NULL;
 	}
+	sqlite3_finalize(store->ops.insert_many);
+	sqlite3_finalize(store->apis.insert_many);
+	store->ops.insert_many = store->apis.insert_many = NULL;
 	wt_strset__free(&store->strings);
 	wt_strset__free(&store->lanes);
 	wt_strset__free(&store->shapes);

@@ -20,6 +20,7 @@ struct row {
 	struct wt_store *store;
 	enum wt_table table;
 	sqlite3_stmt *stmt;
+	struct wt_batch *batch; /* NULL: the row goes into `stmt` */
 	int at;
 };
 
@@ -28,14 +29,26 @@ static struct row row_begin(struct wt_store *store, enum wt_table table)
 	return (struct row){.store = store, .table = table, .stmt = store->insert[table]};
 }
 
+static struct row batch_begin(struct wt_store *store, struct wt_batch *batch)
+{
+	batch->absent[batch->row_cnt] = 0;
+	return (struct row){.store = store, .table = batch->table, .batch = batch};
+}
+
 static void put_null(struct row *row)
 {
-	sqlite3_bind_null(row->stmt, ++row->at);
+	if (row->batch)
+		row->batch->absent[row->batch->row_cnt] |= 1u << row->at++;
+	else
+		sqlite3_bind_null(row->stmt, ++row->at);
 }
 
 static void put(struct row *row, int64_t value)
 {
-	sqlite3_bind_int64(row->stmt, ++row->at, value);
+	if (row->batch)
+		row->batch->values[row->batch->row_cnt][row->at++] = value;
+	else
+		sqlite3_bind_int64(row->stmt, ++row->at, value);
 }
 
 /* 64-bit patterns (handles, addresses) keep their bits: SQLite's integers are signed */
@@ -101,15 +114,55 @@ static int fail(struct wt_store *store, int code)
 	return store->failed;
 }
 
+static int insert(struct wt_store *store, enum wt_table table, sqlite3_stmt *stmt)
+{
+	if (sqlite3_step(stmt) != SQLITE_DONE && !store->failed)
+		store->failed = wt_sql__error(store->db, &store->err, "cannot add a row to %s",
+			wt_tables[table].name);
+	sqlite3_reset(stmt);
+	return store->failed;
+}
+
+static void bind_row(sqlite3_stmt *stmt, int at, const struct wt_batch *batch, unsigned row)
+{
+	for (unsigned column = 0; column < batch->column_cnt; column++)
+		if (batch->absent[row] >> column & 1)
+			sqlite3_bind_null(stmt, ++at);
+		else
+			sqlite3_bind_int64(stmt, ++at, batch->values[row][column]);
+}
+
+/* A full batch by one statement, a part of one row by row. */
+static int flush(struct wt_store *store, struct wt_batch *batch)
+{
+	unsigned row_cnt = batch->row_cnt;
+
+	batch->row_cnt = 0;
+	if (row_cnt == WT_STORE_BATCH) {
+		for (unsigned row = 0; row < row_cnt; row++)
+			bind_row(batch->insert_many, (int)(row * batch->column_cnt), batch, row);
+		return insert(store, batch->table, batch->insert_many);
+	}
+	for (unsigned row = 0; row < row_cnt && !store->failed; row++) {
+		bind_row(store->insert[batch->table], 0, batch, row);
+		insert(store, batch->table, store->insert[batch->table]);
+	}
+	return store->failed;
+}
+
+int wt_store_write__flush(struct wt_store *store)
+{
+	flush(store, &store->ops);
+	return flush(store, &store->apis);
+}
+
 static int row_end(struct row *row)
 {
-	struct wt_store *store = row->store;
-
-	if (sqlite3_step(row->stmt) != SQLITE_DONE && !store->failed)
-		store->failed = wt_sql__error(store->db, &store->err, "cannot add a row to %s",
-			wt_tables[row->table].name);
-	sqlite3_reset(row->stmt);
-	return store->failed;
+	if (!row->batch)
+		return insert(row->store, row->table, row->stmt);
+	if (++row->batch->row_cnt == WT_STORE_BATCH)
+		return flush(row->store, row->batch);
+	return row->store->failed;
 }
 
 /* ---- what rows share ---------------------------------------------------- */
@@ -371,7 +424,7 @@ int wt_store__add_op(struct wt_store *store, const struct wt_store_op *op)
 	if (link_launch(store, op) || store->failed)
 		return store->failed;
 	id = store->next[WT_T_OP]++;
-	row = row_begin(store, WT_T_OP);
+	row = batch_begin(store, &store->ops);
 	put(&row, id);
 	put_time(&row, timed ? op->start_ns : WT_ABSENT);
 	put_unless(&row, timed ? op->end_ns - op->start_ns : WT_ABSENT, WT_ABSENT);
@@ -425,7 +478,7 @@ int wt_store__add_api(struct wt_store *store, const struct wt_store_api *api)
 		return store->failed;
 	if (launch)
 		remember_launch(store, api->id, launch);
-	row = row_begin(store, WT_T_API);
+	row = batch_begin(store, &store->apis);
 	put_id(&row, api->id, WT_T_API);
 	put_time(&row, api->start_ns);
 	put_unless(&row, returned ? api->end_ns - api->start_ns : WT_ABSENT, WT_ABSENT);
