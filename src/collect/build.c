@@ -42,8 +42,9 @@ static void free_process(struct wt_build_process *process)
 	wt_vec__free(&process->devices);
 	wt_vec__free(&process->queues);
 	wt_vec__free(&process->symbols);
+	for (size_t i = 0; i < process->threads.cnt; i++)
+		wt_vec__free(&process->threads.data[i].blits);
 	wt_vec__free(&process->threads);
-	wt_vec__free(&process->blits);
 	wt_vec__free(&process->open_copies);
 	wt_map__free(&process->device_of);
 	wt_map__free(&process->queue_of);

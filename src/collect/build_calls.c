@@ -47,28 +47,34 @@ uint32_t wt_build__stream_id(const struct wt_build_process *process, uint32_t nu
 	return number ? (uint32_t)wt_map__get(&process->stream_of, number, 0) : 0;
 }
 
-static struct wt_build_thread *thread_of(struct wt_build *build, struct wt_build_process *process,
+struct wt_build_thread *wt_build__thread(struct wt_build *build, struct wt_build_process *process,
 	uint32_t index)
 {
-	uint64_t *at = wt_map__find(&process->thread_of, index);
 	struct wt_build_thread thread = {0};
+	uint64_t *at;
 
-	if (at)
-		return &process->threads.data[*at];
-	if (process->threads.cnt >= MAX_THREADS)
-		return NULL;
-	thread.id = ++build->next_thread;
-	if (wt_map__put(&process->thread_of, index, process->threads.cnt) ||
-		wt_vec__push(&process->threads, thread))
-		return NULL;
-	return wt_vec__last(&process->threads);
+	if (index && index == process->last_thread_index)
+		return &process->threads.data[process->last_thread];
+	at = wt_map__find(&process->thread_of, index);
+	if (!at) {
+		if (process->threads.cnt >= MAX_THREADS)
+			return NULL;
+		thread.id = ++build->next_thread;
+		if (wt_map__put(&process->thread_of, index, process->threads.cnt) ||
+			wt_vec__push(&process->threads, thread))
+			return NULL;
+		at = wt_map__find(&process->thread_of, index);
+	}
+	process->last_thread = *at;
+	process->last_thread_index = index;
+	return &process->threads.data[*at];
 }
 
 static int add_thread(struct wt_build *build, struct wt_build_process *process,
 	const struct wt_rec *rec)
 {
 	const struct wt_rec_thread *t = (const void *)rec;
-	struct wt_build_thread *thread = thread_of(build, process, rec->id);
+	struct wt_build_thread *thread = wt_build__thread(build, process, rec->id);
 	char name[sizeof(t->name) + 1] = "";
 
 	if (!thread)
@@ -142,7 +148,7 @@ static int add_call(struct wt_build *build, struct wt_build_process *process,
 {
 	const struct wt_rec_call *call = (const void *)rec;
 	uint32_t index = (uint32_t)(call->corr >> WT_CORR_COUNT_BITS);
-	struct wt_build_thread *thread = thread_of(build, process, index);
+	struct wt_build_thread *thread = wt_build__thread(build, process, index);
 	struct wt_store_api row;
 
 	if (!thread)
@@ -162,6 +168,8 @@ static int add_call(struct wt_build *build, struct wt_build_process *process,
 		return call->corr ? -ENOMEM : -EINVAL;
 	if (row.start_ns == WT_ABSENT || row.end_ns == WT_ABSENT)
 		return -EINVAL;
+	if (call->corr > thread->last_call)
+		thread->last_call = call->corr;
 	add_detail(process, rec, &row);
 	if (row.end_ns > build->stats.end_ns)
 		build->stats.end_ns = row.end_ns;
@@ -200,7 +208,7 @@ int wt_build__open_call(struct wt_build *build, struct wt_build_process *process
 
 	if (!open->thread_index || wt_map__find(&process->open_calls, ring))
 		return 0;
-	thread = thread_of(build, process, open->thread_index);
+	thread = wt_build__thread(build, process, open->thread_index);
 	if (!thread || wt_map__put(&process->open_calls, ring, 1))
 		return -ENOMEM;
 	row = (struct wt_store_api){

@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The oldest gives way, without bytes. */
-#define WAITING_MAX 4096u
+/* Of one thread; the oldest give way, without bytes. */
+#define WAITING_MAX 1024u
 
 static size_t place_of(uint64_t corr)
 {
@@ -60,16 +60,17 @@ static int write_blit(struct wt_build *build, struct wt_build_process *process,
 	return wt_build__write_op(build, &blit->op);
 }
 
-static int write_first(struct wt_build *build, struct wt_build_process *process, size_t cnt)
+static int write_first(struct wt_build *build, struct wt_build_process *process,
+	struct wt_build_thread *thread, size_t cnt)
 {
-	size_t left = process->blits.cnt - cnt;
+	size_t left = thread->blits.cnt - cnt;
 	int rc = 0;
 
 	for (size_t i = 0; i < cnt && !rc; i++)
-		rc = write_blit(build, process, &process->blits.data[i]);
+		rc = write_blit(build, process, &thread->blits.data[i]);
 	for (size_t i = 0; i < left; i++)
-		process->blits.data[i] = process->blits.data[cnt + i];
-	process->blits.cnt = left;
+		thread->blits.data[i] = thread->blits.data[cnt + i];
+	thread->blits.cnt = left;
 	return rc;
 }
 
@@ -77,45 +78,64 @@ int wt_build__blit(struct wt_build *build, struct wt_build_process *process,
 	const struct wt_store_op *op, uint64_t corr)
 {
 	struct wt_build_blit blit = {.op = *op, .corr = corr, .packet = op->packet};
+	struct wt_build_thread *thread;
 
 	/* a graph launch makes many by one call: its record says nothing about this one */
 	if (!corr || op->in_graph)
 		return wt_build__write_op(build, op);
-	for (size_t i = process->blits.cnt; i-- > 0;) {
-		if (process->blits.data[i].corr != corr)
-			continue;
-		process->blits.data[i].crowded = blit.crowded = true;
-	}
-	if (wt_vec__push(&process->blits, blit))
+	thread = wt_build__thread(build, process, (uint32_t)(corr >> WT_CORR_COUNT_BITS));
+	if (!thread)
 		return -ENOMEM;
-	if (process->blits.cnt <= WAITING_MAX)
+	for (size_t i = thread->blits.cnt; i-- > 0;) {
+		if (thread->blits.data[i].corr != corr)
+			continue;
+		thread->blits.data[i].crowded = blit.crowded = true;
+	}
+	if (wt_vec__push(&thread->blits, blit))
+		return -ENOMEM;
+	if (thread->blits.cnt <= WAITING_MAX)
 		return 0;
 	for (size_t i = 0; i < WAITING_MAX / 2; i++)
-		process->blits.data[i].crowded = true;
-	return write_first(build, process, WAITING_MAX / 2);
+		thread->blits.data[i].crowded = true;
+	return write_first(build, process, thread, WAITING_MAX / 2);
 }
 
 int wt_build__blits_before(struct wt_build *build, struct wt_build_process *process,
 	uint32_t queue_id, uint64_t packet, uint64_t corr)
 {
-	size_t kept = 0, i;
+	uint32_t index = (uint32_t)(corr >> WT_CORR_COUNT_BITS);
+	struct wt_build_thread *thread = wt_build__thread(build, process, index);
+	size_t kept = 0, cnt;
 	int rc = 0;
 
-	for (i = 0; i < process->blits.cnt && !rc; i++) {
-		struct wt_build_blit *blit = &process->blits.data[i];
+	if (!thread)
+		return -ENOMEM;
+	cnt = thread->blits.cnt;
+	/*
+	 * A call whose record, or a later one of its thread, has not come may
+	 * still be running. The oldest is in front: mostly that is all to see.
+	 */
+	if (!cnt || thread->blits.data[0].corr > thread->last_call)
+		return 0;
+	for (size_t i = 0; i < cnt; i++) {
+		struct wt_build_blit *blit = &thread->blits.data[i];
 
-		if (blit->op.queue_id == queue_id && blit->packet < packet && blit->corr < corr &&
-			blit->corr >> WT_CORR_COUNT_BITS == corr >> WT_CORR_COUNT_BITS &&
-			find_copy(process, blit->corr))
+		if (!rc && blit->op.queue_id == queue_id && blit->packet < packet &&
+			blit->corr < corr && blit->corr <= thread->last_call)
 			rc = write_blit(build, process, blit);
 		else
-			process->blits.data[kept++] = *blit;
+			thread->blits.data[kept++] = *blit;
 	}
-	process->blits.cnt = kept;
+	thread->blits.cnt = kept;
 	return rc;
 }
 
 int wt_build__flush_blits(struct wt_build *build, struct wt_build_process *process)
 {
-	return write_first(build, process, process->blits.cnt);
+	int rc = 0;
+
+	for (size_t i = 0; i < process->threads.cnt && !rc; i++)
+		rc = write_first(build, process, &process->threads.data[i],
+			process->threads.data[i].blits.cnt);
+	return rc;
 }

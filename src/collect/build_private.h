@@ -46,17 +46,19 @@ struct wt_build_symbol {
 	enum wt_blit blit;
 };
 
-struct wt_build_thread {
-	uint32_t id;
-	bool written;
-};
-
 /* A blit kernel whose copy call is not known yet (see build_copies.c). */
 struct wt_build_blit {
 	struct wt_store_op op;
 	uint64_t corr;
 	uint64_t packet;
 	bool crowded;		/* the call made several operations: no bytes */
+};
+
+struct wt_build_thread {
+	uint32_t id;
+	bool written;
+	uint64_t last_call;	/* correlation of its last call whose record has come */
+	WT_VEC(struct wt_build_blit) blits;
 };
 
 struct wt_build_copy {
@@ -77,13 +79,14 @@ struct wt_build_process {
 	WT_VEC(struct wt_build_symbol) symbols;
 	WT_VEC(struct wt_build_thread) threads;
 	struct wt_map device_of, queue_of, stream_of, thread_of; /* number → index or id */
+	size_t last_thread;		/* index of the one found last */
+	uint32_t last_thread_index;	/* its number, 0: none */
 	struct wt_map symbol_of;	/* kernel object → index of the newest symbol */
 	struct wt_map next_position;	/* ring → position behind what was taken in */
 	struct wt_map open_calls;	/* ring → 1: its call in progress was taken in */
 	struct wt_map blocks;		/* correlation >> bits → first dense id */
 	uint64_t block_key, block_base;	/* the last one used */
 	struct wt_build_copy *copies;	/* by correlation, the newest of each place */
-	WT_VEC(struct wt_build_blit) blits;
 	WT_VEC(struct wt_rec_sdma) open_copies; /* their ends have not come yet, oldest first */
 	uint64_t untimed[WT_LOST_CNT];
 	uint64_t unknown_records;
@@ -151,6 +154,9 @@ int wt_build__thread_record(struct wt_build *build, struct wt_build_process *pro
 int wt_build__open_call(struct wt_build *build, struct wt_build_process *process, uint32_t ring,
 	const struct wt_frame_call_open *open);
 int wt_build__write_threads(struct wt_build *build, struct wt_build_process *process);
+/* The thread of that number, made where it is new; NULL: out of memory, or too many. */
+struct wt_build_thread *wt_build__thread(struct wt_build *build, struct wt_build_process *process,
+	uint32_t index);
 /* The trace's id of a correlation; 0 for 0, or out of memory. */
 uint64_t wt_build__dense(struct wt_build *build, struct wt_build_process *process, uint64_t corr);
 /* CLOCK_BOOTTIME of a *_tsc value; WT_ABSENT where it cannot be told. */
