@@ -172,6 +172,22 @@ class Names(Case):
                                      f"{schema} {table}.{name}")
 
 
+class Documented(Case):
+    def test_every_column(self):
+        """docs/FORMAT.md has a section for each table, with a row for each column, in order."""
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/FORMAT.md")
+        with open(path, encoding="utf-8") as file:
+            sections = dict(part.split("\n", 1) for part in file.read().split("\n### ")[1:])
+        db = self.write("wavetap")
+        tables = [row[0] for row in db.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'wt\\_%' ESCAPE '\\'")]
+        self.assertEqual(len(tables), 23)
+        for table in tables:
+            listed = [line.split("`")[1] for line in sections[table].split("\n## ")[0].splitlines()
+                      if line.startswith("| `")]
+            self.assertEqual(listed, columns(db, table), table)
+
+
 class Queries(Case):
     def each(self):
         for schema in ("wavetap", "rpd"):
