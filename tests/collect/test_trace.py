@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: MIT
+"""wavetap trace, collect and recover as commands, with a producer that needs no GPU."""
+import os
+import pathlib
+import pty
+import shutil
+import signal
+import sqlite3
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+
+BUILD = pathlib.Path(os.environ["WAVETAP_BUILD"]).resolve()
+WAVETAP, PRODUCER = BUILD / "wavetap", pathlib.Path(os.environ["FAKE_PRODUCER"]).resolve()
+LIBRARY = BUILD / "libwavetap.so"
+
+
+class Trace(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="wavetap-trace-"))
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        keep = {k: v for k, v in os.environ.items()
+                if not k.startswith(("WAVETAP_", "RTL_", "SLURM_", "OMPI_", "PMI"))
+                and k not in ("LD_PRELOAD", "HSA_TOOLS_LIB", "RANK")}
+        keep["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0"
+        keep["TMPDIR"] = str(self.dir)
+        self.env = keep
+
+    def start(self, *args, env=None, **kwargs):
+        return subprocess.Popen([str(a) for a in args], cwd=self.dir, env={**self.env, **(env or {})},
+                                text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
+
+    def run_it(self, *args, **kwargs):
+        process = self.start(*args, **kwargs)
+        out, err = process.communicate(timeout=120)
+        return process.returncode, out, err
+
+    def trace(self, *args, options=("-o", "t.db"), **kwargs):
+        return self.run_it(WAVETAP, "trace", "--session-dir", self.dir, *options, "--", *args,
+                           **kwargs)
+
+    def count(self, sql, name="t.db"):
+        with sqlite3.connect(f"file:{self.dir / name}?mode=ro", uri=True) as db:
+            return db.execute(sql).fetchone()[0]
+
+    def assert_counts(self, calls, name="t.db"):
+        for table, cause in (("wt_api", "call.%"), ("wt_op", "operation.%")):
+            lost = self.count(f"SELECT ifnull(sum(count), 0) FROM wt_lost WHERE cause LIKE '{cause}'",
+                              name)
+            self.assertEqual(self.count(f"SELECT count(*) FROM {table}", name) + lost, calls)
+
+    def assert_clean(self, *but):
+        left = sorted(p.name for p in self.dir.iterdir() if p.name not in but)
+        self.assertEqual(left, [])
+
+    def test_counts_and_code(self):
+        code, out, err = self.trace(PRODUCER, "-t", 3, "-n", 2000, "-c", 42)
+        self.assertEqual((code, out, err), (42, "", ""))
+        self.assert_counts(6000)
+        self.assert_clean("t.db")
+
+    def test_quiet_in_a_pipe(self):
+        """Not even a summary, but what a trace holds of the run."""
+        self.trace(PRODUCER, "-n", 10)
+        self.assertEqual(self.count("SELECT value FROM wt_meta WHERE key = 'command'"),
+                         f"{PRODUCER} -n 10")
+        self.assertEqual(self.count("SELECT exit_kind FROM wt_process"), 1)
+
+    def test_ends_by_the_same_signal(self):
+        code, _, _ = self.trace(PRODUCER, "-n", 500, "-x", "kill")
+        self.assertEqual(code, -signal.SIGKILL)
+        self.assert_counts(500)
+        self.assertEqual(self.count("SELECT exit_kind FROM wt_process"), 2)
+
+    def test_exec(self):
+        code, _, _ = self.trace(PRODUCER, "-n", 200, "-x", "exec")
+        self.assertEqual(code, 0)
+        self.assertEqual(self.count("SELECT count(*) FROM wt_process"), 2)
+        self.assert_counts(210)
+
+    def wait_joined(self):
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            for path in self.dir.glob("wavetap-*/r0-0"):
+                return path.parent
+            time.sleep(0.01)
+        self.fail("the producer did not join")
+        return None
+
+    def test_signals_reach_the_program(self):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1):
+            with self.subTest(number):
+                process = self.start(WAVETAP, "trace", "--session-dir", self.dir, "-f", "-o", "t.db",
+                                     PRODUCER, "-n", 100, "-x", "hang")
+                self.wait_joined()
+                time.sleep(0.1)
+                process.send_signal(number)
+                process.communicate(timeout=60)
+                self.assertEqual(process.returncode, -number)
+                self.assert_counts(100)
+
+    def test_environment(self):
+        """Ours first, the others stay; twice the same makes no second entry."""
+        show = ("sh", "-c", "echo $LD_PRELOAD; echo $HSA_TOOLS_LIB; echo $WAVETAP_SESSION")
+        _, out, _ = self.trace(*show, env={"HSA_TOOLS_LIB": "libother.so second.so"})
+        preload, tools, session = out.splitlines()
+        self.assertEqual(preload, str(LIBRARY))
+        self.assertEqual(tools, f"{LIBRARY} libother.so second.so")
+        self.assertTrue(session.startswith(str(self.dir)))
+        _, out, _ = self.trace(*show, options=("-f", "-o", "t.db"),
+                               env={"HSA_TOOLS_LIB": f"a.so {LIBRARY}"})
+        self.assertEqual(out.splitlines()[1], f"a.so {LIBRARY}")
+
+    def test_preloads_in_both_orders(self):
+        """Another preloaded library keeps working, whoever is first."""
+        source = self.dir / "other.c"
+        source.write_text("int getpagesize(void) { return 4242; }\n")
+        other = self.dir / "other.so"
+        subprocess.run(["cc", "-shared", "-fPIC", source, "-o", other], check=True)
+        ask = ("python3", "-c", "import ctypes; print(ctypes.CDLL(None).getpagesize())")
+        for value in (f"{other}", f"{LIBRARY}:{other}", f"{other}:{LIBRARY}"):
+            with self.subTest(value):
+                code, out, _ = self.trace("env", f"LD_PRELOAD={value}", *ask,
+                                          options=("-f", "-o", "t.db"))
+                self.assertEqual((code, out), (0, "4242\n"))
+
+    def test_refused_before_the_start(self):
+        mark = self.dir / "started"
+        run = ("touch", mark)
+        (self.dir / "old.db").write_text("mine")
+        for options, words in ((("-o", "old.db"), ("--append",)),
+                               (("-o", "no/where.db"), ("-d",)),
+                               (("-o", "%z.db"), ("%z",)),
+                               (("--lossless",), ("not yet",)),
+                               (("--ranks", "0"), ("not yet", "--ranks")),
+                               (("-t", "kernel,colour"), ("colour",)),
+                               (("--mode", "wild"), ("wild",)),
+                               (("--hip", "some"), ("--hip",)),
+                               (("-f", "--append", "-o", "x.db"), ("--append",)),
+                               (("--session-dir", "/nonexistent", "-o", "x.db"), ("/nonexistent",))):
+            with self.subTest(options):
+                code, out, err = self.run_it(WAVETAP, "trace", *options, *run)
+                self.assertEqual((code, out), (125, ""), err)
+                self.assertEqual(err.count("wavetap: "), 1, err)
+                for word in words:
+                    self.assertIn(word, err)
+                self.assertFalse(mark.exists())
+        self.assertEqual((self.dir / "old.db").read_text(), "mine")
+        self.assert_clean("old.db")
+
+    def test_command_that_is_none(self):
+        (self.dir / "text").write_text("no program")
+        for command, want in (("./absent", 127), ("absent-program", 127), ("./text", 126), ("/", 126)):
+            with self.subTest(command):
+                code, _, err = self.trace(command)
+                self.assertEqual(code, want)
+                self.assertEqual((err.count("wavetap: "), err.count("hint: ")), (1, 1), err)
+        (self.dir / "text").chmod(0o755)
+        (self.dir / "text").write_text("#!/no/such/interpreter\n")
+        code, _, err = self.trace("./text")
+        self.assertEqual((code, err.count("wavetap: "), err.count("hint: ")), (127, 1, 1), err)
+        self.assert_clean("text")
+
+    def test_names(self):
+        self.trace(PRODUCER, "-n", 1, options=("-d", "a/b", "-o", "%q{WHO}-r%r.db"),
+                   env={"WHO": "me", "SLURM_PROCID": "3"})
+        self.assertTrue((self.dir / "a/b/me-r3.db").exists())
+        process = self.start(WAVETAP, "trace", "-o", "%p.db", "sh", "-c", "echo $$")
+        out, _ = process.communicate(timeout=60)
+        self.assertTrue((self.dir / f"{out.strip()}.db").exists())
+
+    def test_append_and_force(self):
+        self.trace(PRODUCER, "-n", 100)
+        self.trace(PRODUCER, "-n", 50, options=("--append", "-o", "t.db"))
+        self.assert_counts(150)
+        self.trace(PRODUCER, "-n", 30, options=("-f", "-o", "t.db"))
+        self.assert_counts(30)
+        self.trace(PRODUCER, "-n", 20, options=(), env={"WAVETAP_OUTPUT": "env.db"})
+        self.assert_counts(20, "env.db")
+        self.trace(PRODUCER, "-n", 20, options=(), env={"RTL_OUTPUT": "rtl.db", "RTL_MODE": "lite"})
+        self.assert_counts(20, "rtl.db")
+        self.assertIn("depth=2", self.count("SELECT value FROM wt_meta WHERE key = 'settings'", "rtl.db"))
+
+    def test_waits_for_the_tree(self):
+        """A grandchild that outlives the command is in the trace; with --wait primary it is not waited for."""
+        script = f"({PRODUCER} -n 100 -x hang & echo $!; sleep 0.3)"
+        process = self.start(WAVETAP, "trace", "--session-dir", self.dir, "-o", "t.db",
+                             "sh", "-c", script)
+        child = int(process.stdout.readline())
+        time.sleep(1)
+        self.assertIsNone(process.poll())
+        os.kill(child, signal.SIGTERM)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        self.assert_counts(100)
+        process = self.start(WAVETAP, "trace", "--session-dir", self.dir, "-f", "-o", "t.db",
+                             "--wait", "primary", "sh", "-c", script + " >&2")
+        child = int(process.stderr.readline())
+        self.assertEqual(process.wait(timeout=60), 0)
+        os.kill(child, signal.SIGTERM)
+        process.communicate()
+        self.assert_counts(100)
+
+    def test_ctrl_c_ends_the_waiting(self):
+        process = self.start(WAVETAP, "trace", "--session-dir", self.dir, "-o", "t.db",
+                             "sh", "-c", f"{PRODUCER} -n 100 -x hang & echo $!; sleep 0.3")
+        child = int(process.stdout.readline())
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=60), 0)
+        os.kill(child, signal.SIGTERM)
+        process.communicate()
+        self.assert_counts(100)
+
+    @staticmethod
+    def collector_of(session):
+        return struct.unpack_from("=8sII", (session / "session").read_bytes())[2]
+
+    def test_collector_killed(self):
+        process = self.start(WAVETAP, "trace", "--session-dir", self.dir, "-o", "t.db",
+                             PRODUCER, "-n", 30000, "-p", 50, "-c", 7)
+        session = self.wait_joined()
+        time.sleep(0.1)
+        os.kill(self.collector_of(session), signal.SIGKILL)
+        _, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 7)
+        self.assertEqual(err.count("wavetap: "), 1, err)
+        self.assertIn(f"wavetap recover {session}", err)
+        self.assertFalse((self.dir / "t.db").exists())
+        code, out, err = self.run_it(WAVETAP, "recover", session)
+        self.assertEqual(code, 0, err)
+        self.assertIn("t.db", out)
+        self.assert_counts(30000)
+        self.assert_clean("t.db")
+        code, _, err = self.run_it(WAVETAP, "recover", session)
+        self.assertEqual(code, 1)
+        self.assertIn(str(session), err)
+
+    def test_trace_killed(self):
+        """The collector goes on as for a program that was started by hand."""
+        process = self.start(WAVETAP, "trace", "--session-dir", self.dir, "-o", "t.db",
+                             PRODUCER, "-n", 3000, "-p", 50)
+        session = self.wait_joined()
+        process.kill()
+        process.communicate()
+        end = time.monotonic() + 60
+        while session.exists() and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assert_counts(3000)
+        self.assert_clean("t.db")
+
+    def test_nothing_recorded(self):
+        code, out, err = self.trace("echo", "hello")
+        self.assertEqual((code, out), (0, "hello\n"))
+        self.assertEqual((err.count("wavetap: "), err.count("hint: ")), (1, 1), err)
+        code, _, err = self.trace("true", options=("-q", "-f", "-o", "t.db"))
+        self.assertEqual((code, err), (0, ""))
+        if not os.path.exists("/dev/kfd"):
+            code, _, err = self.trace("touch", "x", options=("--strict", "-o", "x.db"))
+            self.assertEqual(code, 125)
+            self.assertIn("GPU", err)
+            self.assertFalse((self.dir / "x").exists())
+
+    def test_keeps_standard_streams(self):
+        process = self.start(WAVETAP, "trace", "-o", "t.db", "cat", stdin=subprocess.PIPE)
+        out, _ = process.communicate("through and through\n", timeout=60)
+        self.assertEqual(out, "through and through\n")
+        code, out, _ = self.trace("sh", "-c", "ls -l /proc/self/fd | wc -l; ps -o pgid= -p $$",
+                                  options=("-f", "-o", "t.db"))
+        _, plain, _ = self.run_it("sh", "-c", "ls -l /proc/self/fd | wc -l; ps -o pgid= -p $$")
+        self.assertEqual(out.split()[0], plain.split()[0])
+
+    def test_terminal(self):
+        """On a terminal: where it is, what it holds, what to type next."""
+        master, slave = pty.openpty()
+        process = subprocess.Popen(
+            [str(WAVETAP), "trace", "-o", "t.db", str(PRODUCER), "-n", "300"], cwd=self.dir,
+            env=self.env, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+        os.close(slave)
+        text = b""
+        while True:
+            try:
+                more = os.read(master, 65536)
+            except OSError:
+                break
+            if not more:
+                break
+            text += more
+        os.close(master)
+        self.assertEqual(process.wait(timeout=60), 0)
+        text = text.decode()
+        for word in ("t.db", "300 kernels", "lost", "1 process", "wavetap summary t.db", "kernel"):
+            self.assertIn(word, text)
+
+    def test_collector_stands_apart(self):
+        """No child, no session, no descriptor, no environment of the program's."""
+        process = self.start(WAVETAP, "trace", "--session-dir", self.dir, "-o", "t.db",
+                             PRODUCER, "-n", 10, "-x", "hang", env={"HSA_TOOLS_LIB": "x.so"})
+        session = self.wait_joined()
+        pid = self.collector_of(session)
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        parent = int(status.split("PPid:")[1].split()[0])
+        self.assertNotIn(parent, (process.pid, os.getpid()))
+        self.assertEqual(pathlib.Path(f"/proc/{pid}/comm").read_text(), "wavetap-collect\n")
+        self.assertNotEqual(os.getsid(pid), os.getsid(process.pid))
+        names = [e.split(b"=")[0] for e in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")]
+        self.assertNotIn(b"LD_PRELOAD", names)
+        self.assertNotIn(b"HSA_TOOLS_LIB", names)
+        for fd in (0, 1):
+            self.assertEqual(os.readlink(f"/proc/{pid}/fd/{fd}"), "/dev/null")
+        self.assertEqual((session.stat().st_mode & 0o777), 0o700)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+
+
+if __name__ == "__main__":
+    unittest.main()
