@@ -188,13 +188,14 @@ static int write_rpd(const char *path, const struct event *events, uint64_t cnt)
 			return -EIO;
 	for (uint64_t i = 0; i < cnt; i++) {
 		const struct event *event = &events[i];
+		int64_t op_row = (int64_t)(op_id += event->has_op);
 		const int64_t rows[4][9] = {
 			{(int64_t)event->api.id, event->api.thread_id, (int64_t)event->api.start_ns,
 				(int64_t)event->api.end_ns, 5},
-			{(int64_t)++op_id, event->op.queue_id, (int64_t)event->op.packet,
+			{op_row, event->op.queue_id, (int64_t)event->op.packet,
 				(int64_t)event->op.start_ns, (int64_t)event->op.end_ns,
 				event->op.symbol_id},
-			{(int64_t)op_id, (int64_t)event->api.id, (int64_t)op_id},
+			{op_row, (int64_t)event->api.id, op_row},
 			{(int64_t)event->api.id, event->op.grid[0], event->op.grid[1],
 				event->op.grid[2], event->op.block[0], event->op.block[1],
 				event->op.block[2], event->op.symbol_id}};

@@ -133,11 +133,11 @@ static const char *const library_folders[] = {"/opt/rocm/lib", "/opt/rocm-*/lib"
 
 static bool try_folder(const char *folder, const char *library, char found[PATH_MAX])
 {
-	char pattern[PATH_MAX];
+	char pattern[PATH_MAX + 256];
 	glob_t files;
 	bool done;
 
-	snprintf(pattern, sizeof(pattern), "%s/%s*", folder, library);
+	snprintf(pattern, sizeof(pattern), "%s/%.200s*", folder, library);
 	done = !glob(pattern, 0, NULL, &files) && realpath(files.gl_pathv[0], found);
 	globfree(&files);
 	return done;

@@ -223,7 +223,7 @@ static void put_lost(const struct wt_facts *facts, FILE *file)
 void wt_facts__print(const struct wt_facts *facts, const struct wt_trace *trace, FILE *file)
 {
 	char text[WT_UNITS_BYTES];
-	uint64_t span = facts->last_ns > facts->first_ns ? (uint64_t)(facts->last_ns - facts->first_ns)
+	uint64_t span = facts->last_ns > facts->first_ns ? (uint64_t)facts->last_ns - (uint64_t)facts->first_ns
 							 : 0;
 
 	fprintf(file, "trace     %s: %s, ", trace->path, wt_units__time(text, span));

@@ -7,8 +7,8 @@
 
 static const char *const seeds[] = {
 	"_Z6vecAddPfS_S_i",
-	"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEE"
-	"St5arrayIPcLm3EEEEviT0_T1_.kd",
+	("_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEE"
+	 "St5arrayIPcLm3EEEEviT0_T1_.kd"),
 	"_ZN7ck_tile6kentryILi256ELi2ENS_13FmhaFwdKernelINS_26FmhaFwdTilePartitioner_HBSEEEJEEEvDpT2_",
 	"_ZZN4rocm4test3runEvENKUlPfiE_clES1_i",
 	"_ZN12_GLOBAL__N_16kernelIDF16_EEvPT_S2_",
