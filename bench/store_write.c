@@ -22,7 +22,7 @@
 #include "core/record.h"
 #include "store/store.h"
 
-#define ORIGIN_NS 86400000000000ull
+#define ORIGIN_NS  86400000000000ull
 #define KERNEL_CNT 300
 
 static double cpu_seconds(void)
@@ -59,9 +59,14 @@ static void make_event(struct event *event, uint64_t number)
 	memset(event, 0, sizeof(*event));
 	cpu_ns += 2000 + next_random(6000);
 	gpu_ns = gpu_ns > cpu_ns ? gpu_ns : cpu_ns;
-	event->api = (struct wt_store_api){.id = number + 1, .process_id = 1, .thread_id = thread,
-		.name = "hipLaunchKernel", .domain = "hip", .start_ns = ORIGIN_NS + cpu_ns,
-		.end_ns = ORIGIN_NS + cpu_ns + 1200 + next_random(4000), .stream_id = 1 + lane};
+	event->api = (struct wt_store_api){.id = number + 1,
+		.process_id = 1,
+		.thread_id = thread,
+		.name = "hipLaunchKernel",
+		.domain = "hip",
+		.start_ns = ORIGIN_NS + cpu_ns,
+		.end_ns = ORIGIN_NS + cpu_ns + 1200 + next_random(4000),
+		.stream_id = 1 + lane};
 	if (kind == 9) {
 		event->api.name = "hipEventRecord";
 		event->api.detail = WT_API_OBJECT;
@@ -69,9 +74,14 @@ static void make_event(struct event *event, uint64_t number)
 		return;
 	}
 	event->has_op = true;
-	event->op = (struct wt_store_op){.kind = WT_OP_KERNEL, .process_id = 1, .device_id = 1,
-		.queue_id = 1 + lane, .stream_id = 1 + lane, .packet = packet[lane]++,
-		.api_id = number + 1, .start_ns = ORIGIN_NS + gpu_ns + 800};
+	event->op = (struct wt_store_op){.kind = WT_OP_KERNEL,
+		.process_id = 1,
+		.device_id = 1,
+		.queue_id = 1 + lane,
+		.stream_id = 1 + lane,
+		.packet = packet[lane]++,
+		.api_id = number + 1,
+		.start_ns = ORIGIN_NS + gpu_ns + 800};
 	gpu_ns += 1500 + next_random(60000);
 	event->op.end_ns = ORIGIN_NS + gpu_ns;
 	if (kind == 8) {
@@ -107,7 +117,8 @@ static void make_name(char name[256], uint32_t symbol)
 {
 	snprintf(name, 256,
 		"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_%04u15CUDAFunctor_addIfEE"
-		"St5arrayIPcLm3EEEEviT0_T1_", symbol);
+		"St5arrayIPcLm3EEEEviT0_T1_",
+		symbol);
 }
 
 static off_t file_bytes(const char *path)
@@ -119,35 +130,50 @@ static off_t file_bytes(const char *path)
 
 static int write_store(const char *path, const struct event *events, uint64_t cnt)
 {
-	struct wt_store_options options = {.size = sizeof(options), .exists = WT_STORE_REPLACE,
-		.origin_ns = ORIGIN_NS};
+	struct wt_store_options options = {
+		.size = sizeof(options), .exists = WT_STORE_REPLACE, .origin_ns = ORIGIN_NS};
 	WT_ERR_AUTO err = NULL;
 	struct wt_store *store;
 	int code = wt_store__open(&store, path, &options, &err);
 
 	if (code)
 		goto out;
-	wt_store__add_process(store, &(struct wt_store_process){.id = 1, .pid = 42,
-		.joined_ns = ORIGIN_NS, .ended_ns = WT_ABSENT, .image = "bench"});
+	wt_store__add_process(store, &(struct wt_store_process){.id = 1,
+					     .pid = 42,
+					     .joined_ns = ORIGIN_NS,
+					     .ended_ns = WT_ABSENT,
+					     .image = "bench"});
 	for (uint32_t id = 1; id <= 3; id++)
-		wt_store__add_thread(store, &(struct wt_store_thread){.id = id, .process_id = 1,
-			.tid = 41 + id});
-	wt_store__add_device(store, &(struct wt_store_device){.id = 1, .process_id = 1,
-		.bdf = UINT32_MAX, .arch = "gfx90a"});
+		wt_store__add_thread(store,
+			&(struct wt_store_thread){.id = id, .process_id = 1, .tid = 41 + id});
+	wt_store__add_device(
+		store, &(struct wt_store_device){
+			       .id = 1, .process_id = 1, .bdf = UINT32_MAX, .arch = "gfx90a"});
 	for (uint32_t id = 1; id <= 4; id++) {
-		wt_store__add_queue(store, &(struct wt_store_queue){.id = id, .process_id = 1,
-			.device_id = 1, .hsa_id = id, .created_ns = ORIGIN_NS, .ended_ns = WT_ABSENT});
-		wt_store__add_stream(store, &(struct wt_store_stream){.id = id, .process_id = 1,
-			.device_id = 1, .number = id, .handle = id * 64, .created_ns = ORIGIN_NS,
-			.ended_ns = WT_ABSENT});
+		wt_store__add_queue(store, &(struct wt_store_queue){.id = id,
+						   .process_id = 1,
+						   .device_id = 1,
+						   .hsa_id = id,
+						   .created_ns = ORIGIN_NS,
+						   .ended_ns = WT_ABSENT});
+		wt_store__add_stream(store, &(struct wt_store_stream){.id = id,
+						    .process_id = 1,
+						    .device_id = 1,
+						    .number = id,
+						    .handle = id * 64,
+						    .created_ns = ORIGIN_NS,
+						    .ended_ns = WT_ABSENT});
 	}
 	for (uint32_t id = 1; id <= KERNEL_CNT; id++) {
 		char name[256];
 
 		make_name(name, id);
-		wt_store__add_symbol(store, &(struct wt_store_symbol){.id = id, .process_id = 1,
-			.device_id = 1, .name = name, .loaded_ns = ORIGIN_NS,
-			.unloaded_ns = WT_ABSENT});
+		wt_store__add_symbol(store, &(struct wt_store_symbol){.id = id,
+						    .process_id = 1,
+						    .device_id = 1,
+						    .name = name,
+						    .loaded_ns = ORIGIN_NS,
+						    .unloaded_ns = WT_ABSENT});
 	}
 	for (uint64_t i = 0; i < cnt; i++) {
 		wt_store__add_api(store, &events[i].api);
@@ -164,7 +190,8 @@ out:
 static int write_rpd(const char *path, const struct event *events, uint64_t cnt)
 {
 	static const char *const inserts[] = {"INSERT INTO rocpd_api VALUES(?,42,?,?,?,?,1,2,1)",
-		"INSERT INTO rocpd_op VALUES(?,0,?,?,?,?,?,3)", "INSERT INTO rocpd_api_ops VALUES(?,?,?)",
+		"INSERT INTO rocpd_op VALUES(?,0,?,?,?,?,?,3)",
+		"INSERT INTO rocpd_api_ops VALUES(?,?,?)",
 		"INSERT INTO rocpd_kernelapi VALUES(?,'0x0',?,?,?,?,?,?,0,0,?)"};
 	sqlite3_stmt *stmts[4];
 	uint64_t op_id = 0;
@@ -175,13 +202,17 @@ static int write_rpd(const char *path, const struct event *events, uint64_t cnt)
 		sqlite3_exec(db,
 			"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-16384;"
 			"CREATE TABLE rocpd_string(id INTEGER PRIMARY KEY, string TEXT);"
-			"CREATE TABLE rocpd_api(id INTEGER PRIMARY KEY, pid, tid, start, end, apiName_id,"
+			"CREATE TABLE rocpd_api(id INTEGER PRIMARY KEY, pid, tid, start, end, "
+			"apiName_id,"
 			" category_id, domain_id, args_id);"
-			"CREATE TABLE rocpd_op(id INTEGER PRIMARY KEY, gpuId, queueId, sequenceId, start,"
+			"CREATE TABLE rocpd_op(id INTEGER PRIMARY KEY, gpuId, queueId, sequenceId, "
+			"start,"
 			" end, description_id, opType_id);"
 			"CREATE TABLE rocpd_api_ops(id INTEGER PRIMARY KEY, api_id, op_id);"
-			"CREATE TABLE rocpd_kernelapi(api_ptr_id INTEGER PRIMARY KEY, stream, gx, gy, gz,"
-			" wx, wy, wz, g, p, kernelName_id); BEGIN", NULL, NULL, NULL))
+			"CREATE TABLE rocpd_kernelapi(api_ptr_id INTEGER PRIMARY KEY, stream, gx, "
+			"gy, gz,"
+			" wx, wy, wz, g, p, kernelName_id); BEGIN",
+			NULL, NULL, NULL))
 		return -EIO;
 	for (int i = 0; i < 4; i++)
 		if (sqlite3_prepare_v2(db, inserts[i], -1, &stmts[i], NULL))
@@ -211,18 +242,23 @@ static int write_rpd(const char *path, const struct event *events, uint64_t cnt)
 	for (int i = 0; i < 4; i++)
 		sqlite3_finalize(stmts[i]);
 	sqlite3_exec(db,
-		"CREATE UNIQUE INDEX u ON rocpd_api_ops(api_id, op_id); CREATE INDEX a ON rocpd_api_ops(api_id);"
-		"CREATE INDEX o ON rocpd_api_ops(op_id); CREATE INDEX d ON rocpd_op(description_id);"
+		"CREATE UNIQUE INDEX u ON rocpd_api_ops(api_id, op_id); CREATE INDEX a ON "
+		"rocpd_api_ops(api_id);"
+		"CREATE INDEX o ON rocpd_api_ops(op_id); CREATE INDEX d ON "
+		"rocpd_op(description_id);"
 		"CREATE INDEX t ON rocpd_op(opType_id); CREATE INDEX n ON rocpd_api(apiName_id);"
 		"CREATE INDEX c ON rocpd_api(category_id); CREATE INDEX e ON rocpd_api(domain_id);"
-		"CREATE INDEX g ON rocpd_api(args_id); CREATE INDEX k ON rocpd_kernelapi(kernelName_id);"
-		"COMMIT", NULL, NULL, NULL);
+		"CREATE INDEX g ON rocpd_api(args_id); CREATE INDEX k ON "
+		"rocpd_kernelapi(kernelName_id);"
+		"COMMIT",
+		NULL, NULL, NULL);
 	return sqlite3_close(db) ? -EIO : 0;
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t cnt = (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000 / 19 * 10, event_cnt = 0;
+	uint64_t cnt = (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000) * 1000 / 19 * 10,
+		 event_cnt = 0;
 	struct event *events = calloc(cnt, sizeof(*events));
 	struct wt_json json = {.file = stdout};
 	char own[4096], naive[4096];

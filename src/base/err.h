@@ -37,8 +37,8 @@ int wt_err__wrap(struct wt_err **err, int code, const char *format, ...)
 void wt_err__hint(struct wt_err **err, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-int wt_err__code(const struct wt_err *err); /* 0 for NULL */
-const char *wt_err__text(const struct wt_err *err); /* "outer: inner: cause"; "" for NULL */
+int wt_err__code(const struct wt_err *err);              /* 0 for NULL */
+const char *wt_err__text(const struct wt_err *err);      /* "outer: inner: cause"; "" for NULL */
 const char *wt_err__hint_text(const struct wt_err *err); /* "" when there is none */
 
 /* The two lines above, to `file`. Nothing for NULL. */

@@ -22,7 +22,7 @@
 
 struct wt_json {
 	FILE *file;
-	unsigned indent;	/* blanks a level; 0: all in one line */
+	unsigned indent; /* blanks a level; 0: all in one line */
 	/* below: the writer's own */
 	unsigned depth;
 	bool after_key;

@@ -73,8 +73,8 @@ uint32_t wt_strset__intern(struct wt_strset *set, const char *text, size_t lengt
 		return *slot;
 	if (set->cnt >= UINT32_MAX - 1 || length == SIZE_MAX)
 		return 0;
-	if (set->cnt == set->item_capacity && wt_vec__grow(&set->items, &set->item_capacity,
-						      set->cnt + 1, sizeof(*set->items)))
+	if (set->cnt == set->item_capacity &&
+		wt_vec__grow(&set->items, &set->item_capacity, set->cnt + 1, sizeof(*set->items)))
 		return 0;
 	copy = malloc(length + 1);
 	if (!copy)

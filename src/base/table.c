@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "base/vec.h"
 
-#define GAP	 2
+#define GAP      2
 #define FLEX_MIN 12
 
 struct wt_table {
@@ -147,8 +147,8 @@ static void put_row(const struct wt_table *table, FILE *file, const size_t *widt
 
 	for (size_t i = 0; i < table->column_cnt; i++) {
 		const struct wt_table_column *column = &table->columns[i];
-		const char *text = row ? table->cells.data[(row - 1) * table->column_cnt + i]
-				       : column->title;
+		const char *text =
+			row ? table->cells.data[(row - 1) * table->column_cnt + i] : column->title;
 
 		if (!width[i])
 			continue;

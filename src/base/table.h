@@ -12,9 +12,9 @@
 
 enum wt_table_flag {
 	WT_TABLE_RIGHT = 1 << 0, /* numbers */
-	WT_TABLE_FLEX = 1 << 1,	 /* may be shortened */
-	WT_TABLE_DROP = 1 << 2,	 /* left out when the terminal is narrow, the last such first */
-	WT_TABLE_HIDE = 1 << 3,	 /* left out when all its cells are empty */
+	WT_TABLE_FLEX = 1 << 1,  /* may be shortened */
+	WT_TABLE_DROP = 1 << 2,  /* left out when the terminal is narrow, the last such first */
+	WT_TABLE_HIDE = 1 << 3,  /* left out when all its cells are empty */
 };
 
 struct wt_table_column {

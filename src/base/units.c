@@ -116,11 +116,20 @@ static int parse(const char *text, const struct unit *units, uint64_t *result)
 int wt_units__parse_size(const char *text, uint64_t *bytes)
 {
 	static const struct unit units[] = {
-		{"", 1}, {"B", 1},
-		{"K", KI}, {"KB", KI}, {"KiB", KI},
-		{"M", KI * KI}, {"MB", KI * KI}, {"MiB", KI * KI},
-		{"G", KI * KI * KI}, {"GB", KI * KI * KI}, {"GiB", KI * KI * KI},
-		{"T", KI * KI * KI * KI}, {"TB", KI * KI * KI * KI}, {"TiB", KI * KI * KI * KI},
+		{"", 1},
+		{"B", 1},
+		{"K", KI},
+		{"KB", KI},
+		{"KiB", KI},
+		{"M", KI * KI},
+		{"MB", KI * KI},
+		{"MiB", KI * KI},
+		{"G", KI * KI * KI},
+		{"GB", KI * KI * KI},
+		{"GiB", KI * KI * KI},
+		{"T", KI * KI * KI * KI},
+		{"TB", KI * KI * KI * KI},
+		{"TiB", KI * KI * KI * KI},
 		{NULL, 0},
 	};
 
@@ -130,8 +139,17 @@ int wt_units__parse_size(const char *text, uint64_t *bytes)
 int wt_units__parse_duration(const char *text, uint64_t *ns)
 {
 	static const struct unit units[] = {
-		{"", 1e9}, {"s", 1e9}, {"sec", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"\302\265s", 1e3},
-		{"ns", 1}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {NULL, 0},
+		{"", 1e9},
+		{"s", 1e9},
+		{"sec", 1e9},
+		{"ms", 1e6},
+		{"us", 1e3},
+		{"\302\265s", 1e3},
+		{"ns", 1},
+		{"m", 60e9},
+		{"min", 60e9},
+		{"h", 3600e9},
+		{NULL, 0},
 	};
 
 	return parse(text, units, ns);

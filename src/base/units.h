@@ -7,7 +7,8 @@
 
 #define WT_UNITS_BYTES 32 /* size of the buffers below */
 
-/* "0 ns", "312 ns", "50.0 us", "1.25 ms", "4.10 s", "75.0 s", "12 m 05 s", "2 h 05 m". Returns `text`. */
+/* "0 ns", "312 ns", "50.0 us", "1.25 ms", "4.10 s", "75.0 s", "12 m 05 s", "2 h 05 m". Returns
+ * `text`. */
 char *wt_units__time(char text[WT_UNITS_BYTES], uint64_t ns);
 /* "512 B", "4.00 KiB", "1.50 GiB" */
 char *wt_units__size(char text[WT_UNITS_BYTES], uint64_t bytes);

@@ -27,15 +27,14 @@
 int wt_vec__grow(void *data, size_t *capacity, size_t need, size_t item_bytes);
 
 #define wt_vec__reserve(vec, need)                                                                 \
-	((need) <= (vec)->capacity                                                                 \
-			? 0                                                                        \
-			: wt_vec__grow(&(vec)->data, &(vec)->capacity, (need), sizeof(*(vec)->data)))
+	((need) <= (vec)->capacity ? 0                                                             \
+				   : wt_vec__grow(&(vec)->data, &(vec)->capacity, (need),          \
+					     sizeof(*(vec)->data)))
 
 /* Appends `item` by value. 0 or -ENOMEM. */
 #define wt_vec__push(vec, ...)                                                                     \
-	(wt_vec__reserve((vec), (vec)->cnt + 1)                                                    \
-			? -ENOMEM                                                                  \
-			: ((vec)->data[(vec)->cnt++] = (__VA_ARGS__), 0))
+	(wt_vec__reserve((vec), (vec)->cnt + 1) ? -ENOMEM                                          \
+						: ((vec)->data[(vec)->cnt++] = (__VA_ARGS__), 0))
 
 #define wt_vec__last(vec) (&(vec)->data[(vec)->cnt - 1])
 

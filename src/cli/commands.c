@@ -6,15 +6,15 @@
 
 /* A command whose file is not in this build says so itself. */
 #if !WT_HAVE_TRACE
-#define wt_cmd_trace	 NULL
+#define wt_cmd_trace     NULL
 #define wt_options_trace NULL
 #endif
 #if !WT_HAVE_COLLECT
-#define wt_cmd_collect	   NULL
+#define wt_cmd_collect     NULL
 #define wt_options_collect NULL
 #endif
 #if !WT_HAVE_RECOVER
-#define wt_cmd_recover	   NULL
+#define wt_cmd_recover     NULL
 #define wt_options_recover NULL
 #endif
 
@@ -33,7 +33,8 @@ const struct wt_command wt_commands[] = {
 		"  wavetap summary run.db --group 'gemm|Cijk' --since 2s --until 5s\n"
 		"  wavetap summary run.db --csv > kernels.csv",
 		wt_options_summary, wt_cmd_summary},
-	{"info", NULL, "FILE", "what a trace holds: sources, processes, devices, losses, clocks", NULL,
+	{"info", NULL, "FILE", "what a trace holds: sources, processes, devices, losses, clocks",
+		NULL,
 		"  wavetap info run.db\n"
 		"  wavetap info run.db --json | jq .lost",
 		wt_options_info, wt_cmd_info},
@@ -48,21 +49,27 @@ const struct wt_command wt_commands[] = {
 		"  wavetap doctor --json",
 		wt_options_doctor, wt_cmd_doctor},
 	{"recover", NULL, "SESSION", "finish a trace whose collector was ended", NULL,
-		"  wavetap recover /dev/shm/wavetap-1000-4242",
-		wt_options_recover, wt_cmd_recover},
+		"  wavetap recover /dev/shm/wavetap-1000-4242", wt_options_recover, wt_cmd_recover},
 	{"graphs", NULL, "FILE", "what graph launches did (not yet)", NULL, NULL, NULL, NULL},
-	{"waits", NULL, "FILE", "where the program waited for the GPU (not yet)", NULL, NULL, NULL, NULL},
-	{"critical-path", NULL, "FILE", "what bounds the run time (not yet)", NULL, NULL, NULL, NULL},
-	{"export", NULL, "FILE -f FORMAT", "write other tools' formats (not yet)", NULL, NULL, NULL, NULL},
-	{"import", NULL, "FILE... -o FILE", "read other tools' traces (not yet)", NULL, NULL, NULL, NULL},
-	{"merge", NULL, "FILE... -o FILE", "make one trace of several (not yet)", NULL, NULL, NULL, NULL},
+	{"waits", NULL, "FILE", "where the program waited for the GPU (not yet)", NULL, NULL, NULL,
+		NULL},
+	{"critical-path", NULL, "FILE", "what bounds the run time (not yet)", NULL, NULL, NULL,
+		NULL},
+	{"export", NULL, "FILE -f FORMAT", "write other tools' formats (not yet)", NULL, NULL, NULL,
+		NULL},
+	{"import", NULL, "FILE... -o FILE", "read other tools' traces (not yet)", NULL, NULL, NULL,
+		NULL},
+	{"merge", NULL, "FILE... -o FILE", "make one trace of several (not yet)", NULL, NULL, NULL,
+		NULL},
 	{"diff", NULL, "A B", "compare two traces (not yet)", NULL, NULL, NULL, NULL},
 	{"view", NULL, "FILE", "show a trace in a browser (not yet)", NULL, NULL, NULL, NULL},
 	{"top", NULL, "[PID]", "watch a running program (not yet)", NULL, NULL, NULL, NULL},
-	{"start", NULL, "PID", "begin to record in a running program (not yet)", NULL, NULL, NULL, NULL},
-	{"stop", NULL, "PID", "end recording in a running program (not yet)", NULL, NULL, NULL, NULL},
-	{"snapshot", NULL, "PID", "keep what a running program has recorded (not yet)", NULL, NULL, NULL,
+	{"start", NULL, "PID", "begin to record in a running program (not yet)", NULL, NULL, NULL,
 		NULL},
+	{"stop", NULL, "PID", "end recording in a running program (not yet)", NULL, NULL, NULL,
+		NULL},
+	{"snapshot", NULL, "PID", "keep what a running program has recorded (not yet)", NULL, NULL,
+		NULL, NULL},
 	{"help", NULL, "[COMMAND]", "how to use wavetap, or one of its commands", NULL,
 		"  wavetap help summary\n"
 		"  wavetap help --man > wavetap.1\n"
@@ -75,7 +82,8 @@ const struct wt_command wt_commands[] = {
 const struct wt_command *wt_command__find(const char *name)
 {
 	for (const struct wt_command *command = wt_commands; command->name; command++)
-		if (!strcmp(command->name, name) || (command->alias && !strcmp(command->alias, name)))
+		if (!strcmp(command->name, name) ||
+			(command->alias && !strcmp(command->alias, name)))
 			return command;
 	return NULL;
 }

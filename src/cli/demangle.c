@@ -15,7 +15,7 @@
  * make its output exponential. So: long names run on a thread with a stack
  * that suffices, longer ones not at all, and output past a limit is given up.
  */
-#define PLAIN_BYTES  1000	  /* libiberty's own limit refuses longer names */
+#define PLAIN_BYTES  1000 /* libiberty's own limit refuses longer names */
 #define INPUT_BYTES  16384
 #define OUTPUT_BYTES 65536
 #define STACK_BYTES  (256u << 20) /* address space; touched only as far as needed */
@@ -96,7 +96,7 @@ static char *demangle(const char *mangled, size_t length)
 static bool is_name(char byte)
 {
 	return isalnum((unsigned char)byte) || byte == '_' || byte == '~' || byte == '$' ||
-		(unsigned char)byte >= 128;
+	       (unsigned char)byte >= 128;
 }
 
 /* The beginning of the bracket that ends before `at`; `at` when there is none. */
@@ -117,7 +117,8 @@ static size_t open_bracket(const char *text, size_t at)
 	return at;
 }
 
-/* Takes the scope that ends at `length` off `text`: name, name<…>, (anonymous namespace), {lambda…}. */
+/* Takes the scope that ends at `length` off `text`: name, name<…>, (anonymous namespace),
+ * {lambda…}. */
 static size_t drop_scope(const char *text, size_t length)
 {
 	if (length && text[length - 1] == '}')
@@ -155,11 +156,13 @@ static void drop_parameters(char *name)
 	for (size_t at = 0; name[at]; at++) {
 		char byte = name[at];
 
-		if (byte == '(' && !depth && at && strncmp(name + at, "(anonymous namespace)", 21) &&
+		if (byte == '(' && !depth && at &&
+			strncmp(name + at, "(anonymous namespace)", 21) &&
 			strncmp(name + at, "()", 2))
 			last = at;
 		/* "operator()" has parameters of its own behind it */
-		if (!depth && !strncmp(name + at, "()", 2) && (at < 8 || memcmp(name + at - 8, "operator", 8)))
+		if (!depth && !strncmp(name + at, "()", 2) &&
+			(at < 8 || memcmp(name + at - 8, "operator", 8)))
 			last = at;
 		depth += byte == '(' || byte == '<' || byte == '{';
 		if ((byte == ')' || byte == '>' || byte == '}') && depth)

@@ -38,10 +38,11 @@ struct finding {
 	const char *hint; /* "" none */
 };
 
-static void say(struct finding *finding, enum level level, const char *hint, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+static void say(struct finding *finding, enum level level, const char *hint, const char *format,
+	...) __attribute__((format(printf, 4, 5)));
 
-static void say(struct finding *finding, enum level level, const char *hint, const char *format, ...)
+static void say(
+	struct finding *finding, enum level level, const char *hint, const char *format, ...)
 {
 	va_list args;
 
@@ -61,7 +62,8 @@ static void check_driver(struct finding *finding)
 			"load amdgpu; in a container: --device /dev/kfd --device /dev/dri",
 			"/dev/kfd is not there");
 	else if (access("/dev/kfd", R_OK | W_OK))
-		say(finding, MISSING, "add yourself to the groups render and video, then log in again",
+		say(finding, MISSING,
+			"add yourself to the groups render and video, then log in again",
 			"/dev/kfd cannot be opened: %s", strerror(errno));
 	else
 		say(finding, OK, "", "/dev/kfd can be opened");
@@ -93,11 +95,13 @@ static void check_gpus(struct finding *finding)
 			unsigned long version = property(nodes.gl_pathv[i], "gfx_target_version");
 			size_t length = strlen(text);
 
-			/* a CPU is a node without SIMDs; 90010 is gfx90a: the last digits are hexadecimal */
+			/* a CPU is a node without SIMDs; 90010 is gfx90a: the last digits are
+			 * hexadecimal */
 			if (!property(nodes.gl_pathv[i], "simd_count"))
 				continue;
 			snprintf(text + length, sizeof(text) - length, "%sgfx%lu%lx%lx",
-				cnt++ ? ", " : "", version / 10000, version / 100 % 100, version % 100);
+				cnt++ ? ", " : "", version / 10000, version / 100 % 100,
+				version % 100);
 		}
 	globfree(&nodes);
 	if (cnt)
@@ -168,8 +172,8 @@ static bool find_library(const char *library, char found[PATH_MAX])
 	return false;
 }
 
-static void check_library(struct finding *finding, const char *library, enum level without,
-	const char *hint)
+static void check_library(
+	struct finding *finding, const char *library, enum level without, const char *hint)
 {
 	char found[PATH_MAX];
 	const char *version;
@@ -179,13 +183,15 @@ static void check_library(struct finding *finding, const char *library, enum lev
 		return;
 	}
 	version = strstr(found, ".so.");
-	say(finding, OK, "", "%s%s%s", found, version ? ", version " : "", version ? version + 4 : "");
+	say(finding, OK, "", "%s%s%s", found, version ? ", version " : "",
+		version ? version + 4 : "");
 }
 
 static void check_hip(struct finding *finding)
 {
 	check_library(finding, "libamdhip64.so", MISSING,
-		"install ROCm's HIP runtime, or set ROCM_PATH; programs that bring their own are traced too");
+		"install ROCm's HIP runtime, or set ROCM_PATH; programs that bring their own are "
+		"traced too");
 }
 
 static void check_hsa(struct finding *finding)
@@ -224,7 +230,8 @@ static void check_capture(struct finding *finding)
 			return;
 		}
 	}
-	say(finding, MISSING, "reinstall wavetap", "libwavetap.so is not beside the program or in ../lib");
+	say(finding, MISSING, "reinstall wavetap",
+		"libwavetap.so is not beside the program or in ../lib");
 }
 
 /* ---- the machine -------------------------------------------------------- */
@@ -247,7 +254,8 @@ static void check_memory(struct finding *finding)
 		say(finding, OK, "", "/dev/shm has %s free of %s", free_text, size_text);
 	else
 		say(finding, NOTE,
-			"a container: --shm-size 1g, or --ipc=host; or --session-dir with another folder",
+			"a container: --shm-size 1g, or --ipc=host; or --session-dir with another "
+			"folder",
 			"/dev/shm has only %s free of %s", free_text, size_text);
 }
 
@@ -274,7 +282,9 @@ static void check_clock(struct finding *finding)
 	end = wt_clock__boottime_ns();
 	wt_clock__sample(&sample);
 	say(finding, tsc ? OK : NOTE,
-		tsc ? "" : "the kernel does not keep time by the TSC here: a reading costs a little more",
+		tsc ? ""
+		    : "the kernel does not keep time by the TSC here: a reading costs a little "
+		      "more",
 		"%s, %.1f ns a reading, known within %llu ns", tsc ? "TSC" : "clock_gettime",
 		(double)(end - start) / READINGS, (unsigned long long)sample.width_ns);
 }
@@ -313,8 +323,8 @@ int wt_cmd_doctor(int argc, char **argv)
 	struct settings settings = {0};
 	int operand_cnt, code, missing = 0;
 
-	if (wt_options__parse("doctor", wt_options_doctor, &settings, argc, argv, false, &operand_cnt,
-		    &code))
+	if (wt_options__parse(
+		    "doctor", wt_options_doctor, &settings, argc, argv, false, &operand_cnt, &code))
 		return code;
 	if (operand_cnt)
 		return wt_usage_error("doctor", "unexpected: %s", argv[1]);

@@ -25,24 +25,27 @@ static const struct number numbers[] = {
 	{AT(run_cnt), {"SELECT count(*) FROM wt_run", NULL}},
 	{AT(process_cnt),
 		{"SELECT count(*) FROM wt_process", "SELECT count(DISTINCT pid) FROM rocpd_api"}},
-	{AT(thread_cnt), {"SELECT count(*) FROM wt_thread", "SELECT count(DISTINCT tid) FROM rocpd_api"}},
-	{AT(device_cnt), {"SELECT count(*) FROM wt_device", "SELECT count(DISTINCT gpuId) FROM rocpd_op"}},
+	{AT(thread_cnt),
+		{"SELECT count(*) FROM wt_thread", "SELECT count(DISTINCT tid) FROM rocpd_api"}},
+	{AT(device_cnt),
+		{"SELECT count(*) FROM wt_device", "SELECT count(DISTINCT gpuId) FROM rocpd_op"}},
 	{AT(queue_cnt), {"SELECT count(*) FROM wt_queue", NULL}},
 	{AT(stream_cnt), {"SELECT count(*) FROM wt_stream", NULL}},
 	{AT(symbol_cnt), {"SELECT count(*) FROM wt_symbol", NULL}},
 	{AT(api_cnt), {"SELECT count(*) FROM wt_api", "SELECT count(*) FROM rocpd_api"}},
 	{AT(unreturned_cnt), {"SELECT count(*) FROM wt_api WHERE duration IS NULL", NULL}},
 	{AT(op_cnt), {"SELECT count(*) FROM wt_op", "SELECT count(*) FROM rocpd_op"}},
-	{AT(kernel_cnt), {OPS_OF("1"), "SELECT count(*) FROM rocpd_op WHERE opType_id IN (SELECT id FROM rocpd_string"
-			" WHERE string NOT LIKE 'Copy%' AND string NOT LIKE 'Fill%'"
-			" AND string <> 'UserMarker')"}},
+	{AT(kernel_cnt), {OPS_OF("1"), "SELECT count(*) FROM rocpd_op WHERE opType_id IN (SELECT "
+				       "id FROM rocpd_string"
+				       " WHERE string NOT LIKE 'Copy%' AND string NOT LIKE 'Fill%'"
+				       " AND string <> 'UserMarker')"}},
 	{AT(copy_cnt), {OPS_OF("2"), RPD_OPS_OF("Copy%")}},
 	{AT(fill_cnt), {OPS_OF("3"), RPD_OPS_OF("Fill%")}},
 	{AT(graph_op_cnt), {"SELECT count(*) FROM wt_op WHERE node IS NOT NULL", NULL}},
 	{AT(untimed_cnt), {"SELECT count(*) FROM wt_op WHERE start IS NULL", NULL}},
-	{AT(in_flight_cnt),
-		{"SELECT count(*) FROM wt_op WHERE state_id IN"
-		 " (SELECT id FROM wt_state WHERE in_flight = 1)", NULL}},
+	{AT(in_flight_cnt), {"SELECT count(*) FROM wt_op WHERE state_id IN"
+			     " (SELECT id FROM wt_state WHERE in_flight = 1)",
+				    NULL}},
 	{AT(first_ns),
 		{"SELECT min(t) FROM (SELECT min(start) AS t FROM wt_op UNION ALL SELECT min(start)"
 		 " FROM wt_api)",
@@ -68,7 +71,8 @@ static void free_list(struct wt_fact *facts, size_t cnt)
 }
 
 /* Rows of (name, count, level, text). */
-static int read_list(struct wt_fact_list *list, struct wt_trace *trace, const char *sql, struct wt_err **err)
+static int read_list(
+	struct wt_fact_list *list, struct wt_trace *trace, const char *sql, struct wt_err **err)
 {
 	sqlite3_stmt *stmt;
 	int step = wt_trace__prepare(trace, &stmt, sql, err);
@@ -96,16 +100,17 @@ static int read_list(struct wt_fact_list *list, struct wt_trace *trace, const ch
 int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err **err)
 {
 	/* causes "time.*" are counted where they are: at the operations */
-	static const char *const lost[] = {
-		"SELECT cause, sum(count), '', '' FROM wt_lost WHERE count > 0 AND cause NOT LIKE 'time.%'"
-		" GROUP BY cause ORDER BY 2 DESC",
+	static const char *const lost[] = {"SELECT cause, sum(count), '', '' FROM wt_lost WHERE "
+					   "count > 0 AND cause NOT LIKE 'time.%'"
+					   " GROUP BY cause ORDER BY 2 DESC",
 		"SELECT replace(tag, 'wavetap::lost::', ''), value, '', '' FROM rocpd_metadata"
 		" WHERE tag LIKE 'wavetap::lost::%' AND tag NOT LIKE '%::time.%'"};
 	static const char *const untimed[] = {
 		"SELECT coalesce(s.untimed, 'no times'), count(*), '', '' FROM wt_op o"
 		" LEFT JOIN wt_state s ON s.id = o.state_id WHERE o.start IS NULL"
 		" AND coalesce(s.in_flight, 0) = 0 GROUP BY 1 ORDER BY 2 DESC",
-		"SELECT replace(tag, 'wavetap::left_out::rocpd_op::', ''), value, '', '' FROM rocpd_metadata"
+		"SELECT replace(tag, 'wavetap::left_out::rocpd_op::', ''), value, '', '' FROM "
+		"rocpd_metadata"
 		" WHERE tag LIKE 'wavetap::left_out::rocpd_op::%' AND tag NOT LIKE '%::in flight'"};
 	int code = 0;
 
@@ -120,16 +125,19 @@ int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err
 		memcpy((char *)facts + numbers[i].offset, &value, sizeof(value));
 	}
 	/* an RTL file may have no metadata; a damaged one is found elsewhere */
-	if (!code && (trace->kind == WT_TRACE_WAVETAP || sqlite3_table_column_metadata(trace->db, NULL,
-				"rocpd_metadata", "tag", NULL, NULL, NULL, NULL, NULL) == SQLITE_OK)) {
+	if (!code && (trace->kind == WT_TRACE_WAVETAP ||
+			     sqlite3_table_column_metadata(trace->db, NULL, "rocpd_metadata", "tag",
+				     NULL, NULL, NULL, NULL, NULL) == SQLITE_OK)) {
 		code = read_list(&facts->lost, trace, lost[trace->kind], err);
 		if (!code)
 			code = read_list(&facts->untimed, trace, untimed[trace->kind], err);
 	}
 	if (!code && trace->kind == WT_TRACE_WAVETAP)
 		code = read_list(&facts->status, trace,
-			"SELECT source, count(*), level, text FROM wt_status GROUP BY source, level, text"
-			" ORDER BY level = 'info', min(id)", err);
+			"SELECT source, count(*), level, text FROM wt_status GROUP BY source, "
+			"level, text"
+			" ORDER BY level = 'info', min(id)",
+			err);
 	if (code)
 		wt_facts__free(facts);
 	return code;
@@ -164,8 +172,8 @@ static void put_count(FILE *file, uint64_t cnt, const char *one, const char *man
 
 static void put_captured(const struct wt_facts *facts, FILE *file)
 {
-	static const char *const names[][2] = {{"kernel", "kernels"}, {"copy", "copies"},
-		{"fill", "fills"}};
+	static const char *const names[][2] = {
+		{"kernel", "kernels"}, {"copy", "copies"}, {"fill", "fills"}};
 	const uint64_t cnts[] = {facts->kernel_cnt, facts->copy_cnt, facts->fill_cnt};
 	const char *before = " (";
 
@@ -182,7 +190,8 @@ static void put_captured(const struct wt_facts *facts, FILE *file)
 	fputc('\n', file);
 }
 
-/* Causes are named by the capture; the sentence for one that this build does not know is its name. */
+/* Causes are named by the capture; the sentence for one that this build does not know is its name.
+ */
 static const char *cause_sentence(const char *name)
 {
 	for (unsigned cause = 1; cause < WT_LOST_CNT; cause++)
@@ -197,7 +206,8 @@ static void put_causes(const struct wt_fact_list *list, FILE *file, const char *
 
 	for (size_t i = 0; i < list->cnt; i++)
 		fprintf(file, "%-8s  %s %s\n", i ? "" : title,
-			wt_units__count(text, list->data[i].count), cause_sentence(list->data[i].name));
+			wt_units__count(text, list->data[i].count),
+			cause_sentence(list->data[i].name));
 }
 
 static void put_lost(const struct wt_facts *facts, FILE *file)
@@ -223,8 +233,9 @@ static void put_lost(const struct wt_facts *facts, FILE *file)
 void wt_facts__print(const struct wt_facts *facts, const struct wt_trace *trace, FILE *file)
 {
 	char text[WT_UNITS_BYTES];
-	uint64_t span = facts->last_ns > facts->first_ns ? (uint64_t)facts->last_ns - (uint64_t)facts->first_ns
-							 : 0;
+	uint64_t span = facts->last_ns > facts->first_ns
+				? (uint64_t)facts->last_ns - (uint64_t)facts->first_ns
+				: 0;
 
 	fprintf(file, "trace     %s: %s, ", trace->path, wt_units__time(text, span));
 	put_count(file, facts->process_cnt, "process", "processes");
@@ -245,12 +256,14 @@ void wt_facts__print_empty(const struct wt_facts *facts, FILE *file)
 {
 	if (!facts->process_cnt)
 		fputs("The trace is empty: no process made a HIP or HSA call.\n"
-		      "hint: wavetap doctor shows whether a GPU can be used here\n", file);
+		      "hint: wavetap doctor shows whether a GPU can be used here\n",
+			file);
 	else if (wt_facts__lost_cnt(facts))
 		fputs("The trace has no events: all of them were lost, see above.\n", file);
 	else
 		fputs("The trace has no events: its processes used the runtime, but no work was"
-		      " submitted while recording.\n", file);
+		      " submitted while recording.\n",
+			file);
 	for (size_t i = 0; i < facts->status.cnt; i++)
 		fprintf(file, "  %s (%s): %s\n", facts->status.data[i].name,
 			facts->status.data[i].level, facts->status.data[i].text);
@@ -278,12 +291,21 @@ void wt_facts__json(const struct wt_facts *facts, struct wt_json *json)
 		const char *key;
 		size_t offset;
 	} keys[] = {
-		{"runs", AT(run_cnt)}, {"processes", AT(process_cnt)}, {"threads", AT(thread_cnt)},
-		{"devices", AT(device_cnt)}, {"queues", AT(queue_cnt)}, {"streams", AT(stream_cnt)},
-		{"kernel_symbols", AT(symbol_cnt)}, {"api_calls", AT(api_cnt)},
-		{"api_calls_not_returned", AT(unreturned_cnt)}, {"operations", AT(op_cnt)},
-		{"kernels", AT(kernel_cnt)}, {"copies", AT(copy_cnt)}, {"fills", AT(fill_cnt)},
-		{"graph_operations", AT(graph_op_cnt)}, {"operations_without_times", AT(untimed_cnt)},
+		{"runs", AT(run_cnt)},
+		{"processes", AT(process_cnt)},
+		{"threads", AT(thread_cnt)},
+		{"devices", AT(device_cnt)},
+		{"queues", AT(queue_cnt)},
+		{"streams", AT(stream_cnt)},
+		{"kernel_symbols", AT(symbol_cnt)},
+		{"api_calls", AT(api_cnt)},
+		{"api_calls_not_returned", AT(unreturned_cnt)},
+		{"operations", AT(op_cnt)},
+		{"kernels", AT(kernel_cnt)},
+		{"copies", AT(copy_cnt)},
+		{"fills", AT(fill_cnt)},
+		{"graph_operations", AT(graph_op_cnt)},
+		{"operations_without_times", AT(untimed_cnt)},
 		{"operations_in_flight", AT(in_flight_cnt)},
 	};
 	uint64_t value;

@@ -23,13 +23,14 @@ struct wt_facts {
 	uint64_t process_cnt, thread_cnt, device_cnt, queue_cnt, stream_cnt, symbol_cnt, run_cnt;
 	uint64_t api_cnt, unreturned_cnt;
 	uint64_t op_cnt, kernel_cnt, copy_cnt, fill_cnt, graph_op_cnt;
-	uint64_t untimed_cnt, in_flight_cnt; /* of op_cnt: without times, and of these not finished */
-	int64_t first_ns, last_ns;	     /* first start and last end of any event, file's time */
-	int64_t origin_ns;		     /* file's time 0 in CLOCK_BOOTTIME */
-	int64_t origin_realtime_ns;	     /* the same by the wall clock; 0: not known */
+	uint64_t untimed_cnt,
+		in_flight_cnt;       /* of op_cnt: without times, and of these not finished */
+	int64_t first_ns, last_ns;   /* first start and last end of any event, file's time */
+	int64_t origin_ns;           /* file's time 0 in CLOCK_BOOTTIME */
+	int64_t origin_realtime_ns;  /* the same by the wall clock; 0: not known */
 	struct wt_fact_list lost;    /* name: cause, count; not in the trace */
 	struct wt_fact_list untimed; /* name: cause, count; in the trace, without times */
-	struct wt_fact_list status; /* name: source, level, text */
+	struct wt_fact_list status;  /* name: source, level, text */
 };
 
 int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err **err);

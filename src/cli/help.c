@@ -61,7 +61,8 @@ void wt_help__command(FILE *file, const struct wt_command *command)
 		has_options |= option->help != NULL;
 	fprintf(file, "wavetap %s: %s\n\nusage: wavetap %s%s%s%s\n", command->name,
 		command->summary ? command->summary : "internal", command->name,
-		has_options ? " [options]" : "", command->operands[0] ? " " : "", command->operands);
+		has_options ? " [options]" : "", command->operands[0] ? " " : "",
+		command->operands);
 	if (command->alias)
 		fprintf(file, "alias: wavetap %s\n", command->alias);
 	if (command->text)
@@ -78,7 +79,8 @@ void wt_help__command(FILE *file, const struct wt_command *command)
 void wt_help__all(FILE *file)
 {
 	fputs("wavetap: records what a program does on AMD GPUs, for every trace viewer\n\n"
-	      "usage: wavetap COMMAND [options] [operands]\n\ncommands:\n", file);
+	      "usage: wavetap COMMAND [options] [operands]\n\ncommands:\n",
+		file);
 	for (const struct wt_command *command = wt_commands; command->name; command++)
 		if (command->summary)
 			fprintf(file, "  %-14s  %s\n", command->name, command->summary);
@@ -86,7 +88,8 @@ void wt_help__all(FILE *file)
 	      "\nexamples:\n"
 	      "  wavetap trace ./app            record; the trace is wavetap-HOST-PID.db\n"
 	      "  wavetap summary FILE           what took the time\n"
-	      "  wavetap info FILE              what was captured, what was lost\n", file);
+	      "  wavetap info FILE              what was captured, what was lost\n",
+		file);
 }
 
 /* ---- man page ----------------------------------------------------------- */
@@ -131,7 +134,8 @@ void wt_help__man(FILE *file)
 {
 	fputs(".TH WAVETAP 1 \"\" \"wavetap " WAVETAP_VERSION "\"\n.SH NAME\n"
 	      "wavetap \\- record what a program does on AMD GPUs\n.SH SYNOPSIS\n"
-	      ".B wavetap\n.I COMMAND\n[options] [operands]\n.SH COMMANDS\n", file);
+	      ".B wavetap\n.I COMMAND\n[options] [operands]\n.SH COMMANDS\n",
+		file);
 	for (const struct wt_command *command = wt_commands; command->name; command++) {
 		if (!command->summary)
 			continue;
@@ -154,7 +158,8 @@ void wt_help__man(FILE *file)
 		}
 	}
 	fputs(".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n"
-	      ".B trace\nreturns the exit code of the program.\n", file);
+	      ".B trace\nreturns the exit code of the program.\n",
+		file);
 }
 
 /* ---- completion --------------------------------------------------------- */
@@ -171,7 +176,8 @@ void wt_help__completion(FILE *file)
 {
 	fputs("# bash; zsh after: autoload bashcompinit && bashcompinit\n_wavetap() {\n"
 	      "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=\n"
-	      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords=\"", file);
+	      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords=\"",
+		file);
 	for (const struct wt_command *command = wt_commands; command->name; command++)
 		if (command->summary && command->run)
 			fprintf(file, "%s ", command->name);
@@ -194,7 +200,8 @@ void wt_help__completion(FILE *file)
 		fputs("';;\n", file);
 	}
 	fputs("\t\tesac\n\tfi\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}\n"
-	      "complete -o default -F _wavetap wavetap\n", file);
+	      "complete -o default -F _wavetap wavetap\n",
+		file);
 }
 
 /* ---- the command -------------------------------------------------------- */
@@ -216,8 +223,8 @@ int wt_cmd_help(int argc, char **argv)
 	const struct wt_command *command;
 	int operand_cnt, code;
 
-	if (wt_options__parse("help", wt_options_help, &settings, argc, argv, false, &operand_cnt,
-		    &code))
+	if (wt_options__parse(
+		    "help", wt_options_help, &settings, argc, argv, false, &operand_cnt, &code))
 		return code;
 	if (settings.man || settings.completion) {
 		(settings.man ? wt_help__man : wt_help__completion)(stdout);

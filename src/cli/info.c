@@ -48,58 +48,71 @@ static const struct section sections[] = {
 		{{"Key", "key", TEXT, 0}, {"Value", "value", TEXT, F}}},
 	{"sources", "status",
 		{"SELECT s.source, s.level, p.pid, s.text FROM wt_status s"
-		 " LEFT JOIN wt_process p ON p.id = s.process_id ORDER BY s.id LIMIT 200", NULL},
-		{{"Source", "source", TEXT, 0}, {"Level", "level", TEXT, 0}, {"PID", "pid", NUMBER, R},
-			{"What it says", "text", TEXT, F}}},
+		 " LEFT JOIN wt_process p ON p.id = s.process_id ORDER BY s.id LIMIT 200",
+			NULL},
+		{{"Source", "source", TEXT, 0}, {"Level", "level", TEXT, 0},
+			{"PID", "pid", NUMBER, R}, {"What it says", "text", TEXT, F}}},
 	{"processes", "processes",
 		{"SELECT p.pid, q.pid, CASE p.exit_kind WHEN 1 THEN 'exited' WHEN 2 THEN 'killed'"
-		 " WHEN 3 THEN 'exec' ELSE 'not known' END, p.joined, p.ended - p.joined, p.rank, p.host,"
+		 " WHEN 3 THEN 'exec' ELSE 'not known' END, p.joined, p.ended - p.joined, p.rank, "
+		 "p.host,"
 		 " (SELECT count(*) FROM wt_thread t WHERE t.process_id = p.id),"
 		 " coalesce(p.command, p.image), p.image FROM wt_process p"
-		 " LEFT JOIN wt_process q ON q.id = p.parent_id ORDER BY p.id LIMIT 1000", NULL},
+		 " LEFT JOIN wt_process q ON q.id = p.parent_id ORDER BY p.id LIMIT 1000",
+			NULL},
 		{{"PID", "pid", NUMBER, R}, {"Parent", "parent_pid", NUMBER, R | D},
 			{"End", "end", TEXT, 0}, {"Joined", "joined_ns", TIME, R},
 			{"Ran", "ran_ns", TIME, R}, {"Rank", "rank", TEXT, R | D},
 			{"Host", "host", TEXT, D}, {"Threads", "threads", NUMBER, R},
 			{"Command", "command", TEXT, F}, {NULL, "image", TEXT, 0}}},
 	{"devices", "devices",
-		{"SELECT d.number, p.pid, d.arch, d.name, d.compute_units, d.clock_mhz, d.bdf, d.uuid,"
+		{"SELECT d.number, p.pid, d.arch, d.name, d.compute_units, d.clock_mhz, d.bdf, "
+		 "d.uuid,"
 		 " d.node FROM wt_device d LEFT JOIN wt_process p ON p.id = d.process_id"
-		 " ORDER BY d.id LIMIT 1000", NULL},
+		 " ORDER BY d.id LIMIT 1000",
+			NULL},
 		{{"GPU", "number", NUMBER, R}, {"PID", "pid", NUMBER, R}, {"Arch", "arch", TEXT, 0},
 			{"Name", "name", TEXT, F}, {"CUs", "compute_units", NUMBER, R},
-			{"MHz", "clock_mhz", NUMBER, R}, {"PCI", "bdf", BDF, D}, {"UUID", "uuid", HEX, D},
-			{"Node", "node", NUMBER, R | D}}},
+			{"MHz", "clock_mhz", NUMBER, R}, {"PCI", "bdf", BDF, D},
+			{"UUID", "uuid", HEX, D}, {"Node", "node", NUMBER, R | D}}},
 	{"queues", "queues",
 		{"SELECT q.id, p.pid, d.number, q.size, q.mode, q.created, q.ended - q.created,"
 		 " (SELECT count(*) FROM wt_op o JOIN wt_lane l ON l.id = o.lane_id"
 		 "  WHERE l.queue_id = q.id) FROM wt_queue q"
 		 " LEFT JOIN wt_process p ON p.id = q.process_id"
-		 " LEFT JOIN wt_device d ON d.id = q.device_id ORDER BY q.id LIMIT 200", NULL},
+		 " LEFT JOIN wt_device d ON d.id = q.device_id ORDER BY q.id LIMIT 200",
+			NULL},
 		{{"Queue", "id", NUMBER, R}, {"PID", "pid", NUMBER, R}, {"GPU", "gpu", NUMBER, R},
 			{"Packets", "size", COUNT, R}, {"Mode", "mode", TEXT, 0},
 			{"Created", "created_ns", TIME, R}, {"Lived", "lived_ns", TIME, R},
 			{"Operations", "operations", COUNT, R}}},
 	{"clocks", "clocks",
-		{"SELECT CASE WHEN c.device_id IS NULL THEN 'CPU' ELSE 'GPU ' || coalesce(d.number, '?') END,"
+		{"SELECT CASE WHEN c.device_id IS NULL THEN 'CPU' ELSE 'GPU ' || "
+		 "coalesce(d.number, '?') END,"
 		 " p.pid, count(*), max(c.width_ns), max(c.taken) - min(c.taken) FROM wt_clock c"
 		 " LEFT JOIN wt_device d ON d.id = c.device_id"
-		 " LEFT JOIN wt_process p ON p.id = c.process_id GROUP BY c.process_id, c.device_id", NULL},
+		 " LEFT JOIN wt_process p ON p.id = c.process_id GROUP BY c.process_id, "
+		 "c.device_id",
+			NULL},
 		{{"Clock", "clock", TEXT, 0}, {"PID", "pid", NUMBER, R},
 			{"Readings", "readings", COUNT, R},
 			{"Worst uncertainty", "worst_uncertainty_ns", TIME, R},
 			{"Over", "span_ns", TIME, R}}},
 	{"left out of RPD's views", "left_out",
-		{"SELECT 'rocpd_op', coalesce(s.untimed, CASE s.in_flight WHEN 1 THEN 'in flight' END,"
+		{"SELECT 'rocpd_op', coalesce(s.untimed, CASE s.in_flight WHEN 1 THEN 'in flight' "
+		 "END,"
 		 " 'no times'), count(*) FROM wt_op o LEFT JOIN wt_state s ON s.id = o.state_id"
 		 " WHERE o.start IS NULL GROUP BY 2"
 		 " UNION ALL SELECT 'rocpd_api', 'not returned', count(*) FROM wt_api"
-		 " WHERE start IS NULL OR duration IS NULL HAVING count(*) > 0", NULL},
-		{{"View", "view", TEXT, 0}, {"Why", "reason", TEXT, 0}, {"Rows", "count", COUNT, R}}},
+		 " WHERE start IS NULL OR duration IS NULL HAVING count(*) > 0",
+			NULL},
+		{{"View", "view", TEXT, 0}, {"Why", "reason", TEXT, 0},
+			{"Rows", "count", COUNT, R}}},
 };
 
 /* An absent value is an empty cell. */
-static void format_cell(char *text, size_t bytes, enum format format, sqlite3_stmt *stmt, int column)
+static void format_cell(
+	char *text, size_t bytes, enum format format, sqlite3_stmt *stmt, int column)
 {
 	uint64_t value = wt_trace__uint(stmt, column);
 	char number[WT_UNITS_BYTES];
@@ -140,8 +153,8 @@ static int print_section(const struct section *section, struct wt_trace *trace, 
 	int step = 0, head_cnt = 0;
 
 	for (const struct field *field = section->fields; field->key && field->title; field++)
-		heads[head_cnt++] = (struct wt_table_column){field->title,
-			field->flags | WT_TABLE_HIDE};
+		heads[head_cnt++] =
+			(struct wt_table_column){field->title, field->flags | WT_TABLE_HIDE};
 	table = wt_table__new(heads, (size_t)head_cnt);
 	while (table && (step = wt_trace__step(trace, stmt, err)) == 1)
 		for (int i = 0; i < head_cnt && step == 1; i++) {
@@ -200,9 +213,10 @@ static int for_each_section(struct wt_trace *trace, struct wt_json *json, struct
 		int code;
 
 		/* RTL's files may have no metadata */
-		if (!section->sql[trace->kind] || (trace->kind == WT_TRACE_RPD &&
-				sqlite3_table_column_metadata(trace->db, NULL, "rocpd_metadata", "tag",
-					NULL, NULL, NULL, NULL, NULL) != SQLITE_OK))
+		if (!section->sql[trace->kind] ||
+			(trace->kind == WT_TRACE_RPD &&
+				sqlite3_table_column_metadata(trace->db, NULL, "rocpd_metadata",
+					"tag", NULL, NULL, NULL, NULL, NULL) != SQLITE_OK))
 			continue;
 		code = wt_trace__prepare(trace, &stmt, section->sql[trace->kind], err);
 		if (!code)
@@ -227,8 +241,8 @@ static void print_start(const struct wt_facts *facts)
 	printf("began     %s%s\n", text, facts->run_cnt > 1 ? ", the first of several runs" : "");
 }
 
-static int print_info(struct wt_trace *trace, const struct wt_facts *facts, bool as_json,
-	struct wt_err **err)
+static int print_info(
+	struct wt_trace *trace, const struct wt_facts *facts, bool as_json, struct wt_err **err)
 {
 	struct wt_json json = {.file = stdout, .indent = 2};
 	int code;
@@ -264,7 +278,8 @@ int wt_cmd_info(int argc, char **argv)
 	struct wt_trace trace;
 	int operand_cnt, code;
 
-	if (wt_options__parse("info", wt_options_info, &settings, argc, argv, false, &operand_cnt, &code))
+	if (wt_options__parse(
+		    "info", wt_options_info, &settings, argc, argv, false, &operand_cnt, &code))
 		return code;
 	if (operand_cnt != 1)
 		return wt_usage_error("info", operand_cnt ? "one FILE at a time" : "which FILE?");

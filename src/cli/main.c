@@ -20,7 +20,8 @@ static int unknown_command(const char *name)
 	near = wt_nearest(name, names, cnt);
 	if (!near[0])
 		return wt_usage_error(NULL, "unknown command: %s", name);
-	fprintf(stderr, "wavetap: unknown command: %s\nhint: did you mean wavetap %s?\n", name, near);
+	fprintf(stderr, "wavetap: unknown command: %s\nhint: did you mean wavetap %s?\n", name,
+		near);
 	return WT_EXIT_USAGE;
 }
 

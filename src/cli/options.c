@@ -159,8 +159,8 @@ struct parser {
 	int at;
 };
 
-static const struct wt_option *find_option(const struct parser *parser, const char *name,
-	size_t length, char letter)
+static const struct wt_option *find_option(
+	const struct parser *parser, const char *name, size_t length, char letter)
 {
 	for (const struct wt_option *option = parser->options; option && option->name; option++)
 		if (letter ? option->letter == letter
@@ -192,16 +192,16 @@ static int take_option(struct parser *parser, const struct wt_option *option, co
 {
 	if (option->argument && !value) {
 		if (parser->at + 1 >= parser->argc)
-			return wt_usage_error(parser->command, "--%s needs a value: %s", option->name,
-				option->argument);
+			return wt_usage_error(parser->command, "--%s needs a value: %s",
+				option->name, option->argument);
 		value = parser->argv[++parser->at];
 	}
 	if (!option->argument && value)
-		return wt_usage_error(parser->command, "--%s takes no value: %s", option->name,
-			value);
+		return wt_usage_error(
+			parser->command, "--%s takes no value: %s", option->name, value);
 	if (option->type == WT_OPTION_LATER)
-		return wt_usage_error(parser->command, "not yet: --%s comes in a later version",
-			option->name);
+		return wt_usage_error(
+			parser->command, "not yet: --%s comes in a later version", option->name);
 	if (store_value(option, parser->settings, value))
 		return wt_usage_error(parser->command, "--%s is not understood: %s (expected %s)",
 			option->name, value, wanted(option));
@@ -244,8 +244,8 @@ static int take_letters(struct parser *parser, const char *letters, bool *help)
 	return 0;
 }
 
-int wt_options__parse(const char *command, const struct wt_option *options, void *settings, int argc,
-	char **argv, bool stop_early, int *operand_cnt, int *exit_code)
+int wt_options__parse(const char *command, const struct wt_option *options, void *settings,
+	int argc, char **argv, bool stop_early, int *operand_cnt, int *exit_code)
 {
 	struct parser parser = {command, options, settings, argc, argv, 1};
 	bool only_operands = false, help = false;

@@ -30,34 +30,34 @@
 #define WT_EXIT_USAGE  2
 
 enum wt_option_type {
-	WT_OPTION_FLAG,	    /* int: becomes 1 */
-	WT_OPTION_NO,	    /* int: becomes 0; a row "no-x" beside the row "x" */
-	WT_OPTION_MORE,	    /* int: counts up, -vv */
-	WT_OPTION_TEXT,	    /* const char * */
+	WT_OPTION_FLAG,     /* int: becomes 1 */
+	WT_OPTION_NO,       /* int: becomes 0; a row "no-x" beside the row "x" */
+	WT_OPTION_MORE,     /* int: counts up, -vv */
+	WT_OPTION_TEXT,     /* const char * */
 	WT_OPTION_COUNT,    /* uint64_t */
-	WT_OPTION_SIZE,	    /* uint64_t, bytes: 512M */
+	WT_OPTION_SIZE,     /* uint64_t, bytes: 512M */
 	WT_OPTION_DURATION, /* uint64_t, nanoseconds: 1.5s */
 	WT_OPTION_CHOICE,   /* unsigned: index of the word in `argument`, "a|b|c" */
 	WT_OPTION_LATER,    /* refused with "not yet", with an argument where one is named */
 };
 
 struct wt_option {
-	char letter;		/* 0: none */
-	const char *name;	/* NULL ends the rows */
-	const char *argument;	/* NULL: takes none */
+	char letter;          /* 0: none */
+	const char *name;     /* NULL ends the rows */
+	const char *argument; /* NULL: takes none */
 	enum wt_option_type type;
-	size_t offset;		/* in the command's struct */
-	const char *help;	/* NULL: not listed */
+	size_t offset;    /* in the command's struct */
+	const char *help; /* NULL: not listed */
 };
 
 struct wt_command {
-	const char *name;	/* NULL ends the rows */
-	const char *alias;	/* NULL: none */
-	const char *operands;	/* "FILE", "[options] CMD…" */
-	const char *summary;	/* one line; NULL: not listed */
-	const char *text;	/* more lines for --help, NULL: none */
-	const char *examples;	/* lines */
-	const struct wt_option *options; /* NULL: none */
+	const char *name;                  /* NULL ends the rows */
+	const char *alias;                 /* NULL: none */
+	const char *operands;              /* "FILE", "[options] CMD…" */
+	const char *summary;               /* one line; NULL: not listed */
+	const char *text;                  /* more lines for --help, NULL: none */
+	const char *examples;              /* lines */
+	const struct wt_option *options;   /* NULL: none */
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name; NULL: not yet */
 };
 
@@ -72,8 +72,8 @@ const struct wt_command *wt_command__find(const char *name);
  * Returns 0, or -1 when the caller shall return *exit_code: 0 after --help,
  * WT_EXIT_USAGE after a mistake that has been printed.
  */
-int wt_options__parse(const char *command, const struct wt_option *options, void *settings, int argc,
-	char **argv, bool stop_early, int *operand_cnt, int *exit_code);
+int wt_options__parse(const char *command, const struct wt_option *options, void *settings,
+	int argc, char **argv, bool stop_early, int *operand_cnt, int *exit_code);
 
 /*
  * For options that may also come as WAVETAP_<NAME> (dashes become underscores).

@@ -80,8 +80,8 @@ static int print_csv(struct wt_trace *trace, sqlite3_stmt *stmt, struct wt_err *
 	return step;
 }
 
-static int fill_table(struct wt_trace *trace, sqlite3_stmt *stmt, struct wt_table *table, bool *numbers,
-	struct wt_err **err)
+static int fill_table(struct wt_trace *trace, sqlite3_stmt *stmt, struct wt_table *table,
+	bool *numbers, struct wt_err **err)
 {
 	int column_cnt = sqlite3_column_count(stmt), step;
 
@@ -90,12 +90,13 @@ static int fill_table(struct wt_trace *trace, sqlite3_stmt *stmt, struct wt_tabl
 			int type = sqlite3_column_type(stmt, column);
 
 			numbers[column] &= type != SQLITE_TEXT && type != SQLITE_BLOB;
-			if (wt_table__add(table, type == SQLITE_NULL ? "NULL"
-								      : wt_trace__text(stmt, column)))
+			if (wt_table__add(table,
+				    type == SQLITE_NULL ? "NULL" : wt_trace__text(stmt, column)))
 				return wt_err__new(err, -ENOMEM, "out of memory");
 			if (wt_table__row_cnt(table) == TABLE_ROWS)
 				return wt_err__new(err, -E2BIG,
-					"more than %d rows: use --csv or --json, or LIMIT", TABLE_ROWS);
+					"more than %d rows: use --csv or --json, or LIMIT",
+					TABLE_ROWS);
 		}
 	return step;
 }
@@ -174,7 +175,8 @@ int wt_cmd_sql(int argc, char **argv)
 	int operand_cnt, code;
 	char *typed = NULL;
 
-	if (wt_options__parse("sql", wt_options_sql, &settings, argc, argv, false, &operand_cnt, &code))
+	if (wt_options__parse(
+		    "sql", wt_options_sql, &settings, argc, argv, false, &operand_cnt, &code))
 		return code;
 	if (operand_cnt < 1 || operand_cnt > 2)
 		return wt_usage_error("sql", operand_cnt ? "one QUERY, in quotes" : "which FILE?");

@@ -13,10 +13,10 @@
 #include "cli/commands.h"
 
 /* Words of --by: those of wt_summary_bys first, in the same order, then those to come. */
-#define BY_WORDS "kernel|api|copy|stream|device|process|range|graph|wait|path|rank"
-#define SORT_WORDS "total|count|average|max|name"
+#define BY_WORDS     "kernel|api|copy|stream|device|process|range|graph|wait|path|rank"
+#define SORT_WORDS   "total|count|average|max|name"
 #define ROWS_DEFAULT 20
-#define UNSET UINT64_MAX
+#define UNSET        UINT64_MAX
 
 struct settings {
 	unsigned by, sort, names;
@@ -74,8 +74,8 @@ static const struct column {
 };
 
 /* A cell's number; shares and rates are fractions. Negative: there is none. */
-static double value_of(const struct wt_summary *summary, const struct wt_summary_row *row,
-	enum wt_column column)
+static double value_of(
+	const struct wt_summary *summary, const struct wt_summary_row *row, enum wt_column column)
 {
 	for (int i = 0; i < 2; i++)
 		if (summary->by->extra[i] == column)
@@ -132,8 +132,11 @@ static void format_cell(char text[WT_UNITS_BYTES], enum kind kind, double value)
 	default:
 		for (; value >= 999.5 && unit < 4; unit++)
 			value /= 1000;
-		snprintf(text, WT_UNITS_BYTES, "%.*f %s", value < 9.95 ? 2 : value < 99.5 ? 1 : 0, value,
-			rates[unit]);
+		snprintf(text, WT_UNITS_BYTES, "%.*f %s",
+			value < 9.95   ? 2
+			: value < 99.5 ? 1
+				       : 0,
+			value, rates[unit]);
 	}
 }
 
@@ -161,8 +164,9 @@ static int print_table(const struct wt_summary *summary, size_t row_cnt, bool cs
 		const struct column *column = &columns[summary->by->columns[column_cnt]];
 		bool name = column->kind == KIND_NAME;
 
-		heads[column_cnt] = (struct wt_table_column){
-			csv ? column->key : name ? summary->by->title : column->title,
+		heads[column_cnt] = (struct wt_table_column){csv    ? column->key
+							     : name ? summary->by->title
+								    : column->title,
 			column->flags | (name ? 0 : WT_TABLE_RIGHT | WT_TABLE_HIDE)};
 	}
 	table = wt_table__new(heads, column_cnt);
@@ -173,11 +177,12 @@ static int print_table(const struct wt_summary *summary, size_t row_cnt, bool cs
 			enum wt_column column = summary->by->columns[c];
 			char text[WT_UNITS_BYTES];
 
-			(csv ? format_plain : format_cell)(text, columns[column].kind,
-				value_of(summary, row, column));
-			code = wt_table__add(table, column == WT_COLUMN_NAME
-						? wt_strset__text(&summary->names, row->name)
-						: text);
+			(csv ? format_plain : format_cell)(
+				text, columns[column].kind, value_of(summary, row, column));
+			code = wt_table__add(
+				table, column == WT_COLUMN_NAME
+					       ? wt_strset__text(&summary->names, row->name)
+					       : text);
 		}
 	}
 	if (!table || code) {
@@ -293,8 +298,9 @@ static int print_all(struct wt_summary *summary, const struct wt_facts *facts,
 	}
 	if (!row_cnt) {
 		printf("No %s with times%s.\n", summary->by->what,
-			settings->since || settings->until != UNSET ? " began between --since and --until"
-								    : " in this trace");
+			settings->since || settings->until != UNSET
+				? " began between --since and --until"
+				: " in this trace");
 		return 0;
 	}
 	if (print_table(summary, row_cnt, false))
@@ -350,11 +356,12 @@ int wt_cmd_summary(int argc, char **argv)
 	int operand_cnt, code;
 	regex_t group;
 
-	if (wt_options__parse("summary", wt_options_summary, &settings, argc, argv, false, &operand_cnt,
-		    &code))
+	if (wt_options__parse("summary", wt_options_summary, &settings, argc, argv, false,
+		    &operand_cnt, &code))
 		return code;
 	if (operand_cnt != 1)
-		return wt_usage_error("summary", operand_cnt ? "one FILE at a time" : "which FILE?");
+		return wt_usage_error(
+			"summary", operand_cnt ? "one FILE at a time" : "which FILE?");
 	if (settings.by >= 6)
 		return wt_usage_error("summary", "not yet: this --by comes in a later version");
 	if (settings.json && settings.csv)

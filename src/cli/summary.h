@@ -11,19 +11,19 @@
 
 enum wt_column {
 	WT_COLUMN_END = 0,
-	WT_COLUMN_SHARE,  /* of all rows' total */
+	WT_COLUMN_SHARE, /* of all rows' total */
 	WT_COLUMN_TOTAL,
 	WT_COLUMN_COUNT,
 	WT_COLUMN_AVERAGE,
 	WT_COLUMN_MIN,
 	WT_COLUMN_MAX,
 	WT_COLUMN_BYTES,
-	WT_COLUMN_RATE,	  /* bytes a second of total */
+	WT_COLUMN_RATE, /* bytes a second of total */
 	WT_COLUMN_FAILED,
 	WT_COLUMN_UNRETURNED,
 	WT_COLUMN_KERNELS,
 	WT_COLUMN_COPIES,
-	WT_COLUMN_BUSY,	  /* time in which at least one operation ran */
+	WT_COLUMN_BUSY,       /* time in which at least one operation ran */
 	WT_COLUMN_BUSY_SHARE, /* of the span */
 	WT_COLUMN_CALLS,
 	WT_COLUMN_CALL_TIME,
@@ -31,10 +31,10 @@ enum wt_column {
 };
 
 struct wt_summary_by {
-	const char *name;	/* --by; NULL ends the rows */
-	const char *title;	/* of the name's column */
-	const char *what;	/* "kernels": for "no kernels in …" */
-	bool kernel_names;	/* the first column is a mangled name */
+	const char *name;  /* --by; NULL ends the rows */
+	const char *title; /* of the name's column */
+	const char *what;  /* "kernels": for "no kernels in …" */
+	bool kernel_names; /* the first column is a mangled name */
 	/*
 	 * By kind of file, NULL: such files do not tell. Columns: name, count, total,
 	 * min, max, extra 0, extra 1; ?1 and ?2 bound the start.
@@ -53,7 +53,7 @@ extern const struct wt_summary_by wt_summary_bys[];
 struct wt_summary_row {
 	uint64_t count, total_ns, min_ns, max_ns, busy_ns;
 	uint64_t extra[2]; /* WT_SUMMARY_ABSENT: not told */
-	uint32_t name; /* in names */
+	uint32_t name;     /* in names */
 };
 
 struct wt_summary {
@@ -64,9 +64,9 @@ struct wt_summary {
 };
 
 struct wt_summary_filter {
-	int64_t since, until;	/* file's time */
+	int64_t since, until; /* file's time */
 	enum wt_names names;
-	const regex_t *group;	/* NULL: none */
+	const regex_t *group; /* NULL: none */
 };
 
 int wt_summary__count(struct wt_summary *summary, struct wt_trace *trace,

@@ -6,10 +6,11 @@
 #include "cli/summary.h"
 
 #define AGGREGATES "count(*), sum(o.duration), min(o.duration), max(o.duration)"
-#define WINDOW	   "o.start >= ?1 AND o.start < ?2"
-#define PROCESS	   "'pid ' || coalesce(p.pid, '?')"
+#define WINDOW     "o.start >= ?1 AND o.start < ?2"
+#define PROCESS    "'pid ' || coalesce(p.pid, '?')"
 #define RPD_WINDOW "o.start >= ?1 AND o.start < ?2"
-#define RPD_TIMES  "count(*), sum(o.\"end\" - o.start), min(o.\"end\" - o.start), max(o.\"end\" - o.start)"
+#define RPD_TIMES                                                                                  \
+	"count(*), sum(o.\"end\" - o.start), min(o.\"end\" - o.start), max(o.\"end\" - o.start)"
 
 /* kernels first: shapes are few, names are looked up once a shape */
 #define BY_SHAPE                                                                                   \
@@ -19,9 +20,11 @@
 
 #define COPY_NAME                                                                                  \
 	"CASE s.kind WHEN 3 THEN 'fill' ELSE CASE s.copy_kind WHEN 0 THEN 'host to host'"          \
-	" WHEN 1 THEN 'host to device' WHEN 2 THEN 'device to host' WHEN 3 THEN 'device to device'" \
+	" WHEN 1 THEN 'host to device' WHEN 2 THEN 'device to host' WHEN 3 THEN 'device to "       \
+	"device'"                                                                                  \
 	" WHEN 4 THEN 'default (direction not known)' ELSE 'direction not known' END END ||"       \
-	" CASE WHEN s.symbol_id IS NULL AND s.kernel_object IS NULL THEN '' ELSE ', by a kernel' END"
+	" CASE WHEN s.symbol_id IS NULL AND s.kernel_object IS NULL THEN '' ELSE ', by a kernel' " \
+	"END"
 
 #define OP_STREAM                                                                                  \
 	"wt_op o JOIN wt_lane l ON l.id = o.lane_id JOIN wt_shape s ON s.id = o.shape_id"          \
@@ -29,7 +32,7 @@
 	" LEFT JOIN wt_stream m ON m.id = l.stream_id WHERE " WINDOW
 #define STREAM_NAME                                                                                \
 	PROCESS " || CASE WHEN m.id IS NULL THEN ', stream not known' ELSE ', stream ' ||"         \
-	" coalesce(m.number, '?') || coalesce(' (' || m.kind || ')', '') END"
+		" coalesce(m.number, '?') || coalesce(' (' || m.kind || ')', '') END"
 
 #define OP_DEVICE                                                                                  \
 	"wt_op o JOIN wt_lane l ON l.id = o.lane_id JOIN wt_shape s ON s.id = o.shape_id"          \
@@ -38,7 +41,7 @@
 #define DEVICE_NAME                                                                                \
 	"CASE WHEN d.id IS NULL THEN 'device not known' ELSE 'GPU ' || coalesce(d.number, '?') ||" \
 	" coalesce(' ' || d.arch, '') || coalesce(' ' || d.name, '') ||"                           \
-	" CASE WHEN d.bdf IS NULL THEN '' ELSE"                                                  \
+	" CASE WHEN d.bdf IS NULL THEN '' ELSE"                                                    \
 	" printf(' [%02x:%02x.%x]', d.bdf >> 8, (d.bdf >> 3) & 31, d.bdf & 7) END END"
 
 #define OP_PROCESS                                                                                 \
@@ -46,7 +49,7 @@
 	" LEFT JOIN wt_process p ON p.id = l.process_id WHERE " WINDOW
 #define PROCESS_NAME PROCESS " || coalesce(' ' || p.image, '') || coalesce(' rank ' || p.rank, '')"
 
-#define RPD_NAME "CASE WHEN n.string = '' THEN t.string ELSE n.string END"
+#define RPD_NAME    "CASE WHEN n.string = '' THEN t.string ELSE n.string END"
 #define RPD_IS_COPY "(t.string LIKE 'Copy%' OR t.string LIKE 'Fill%')"
 #define RPD_OP                                                                                     \
 	"rocpd_op o JOIN rocpd_string t ON t.id = o.opType_id"                                     \
@@ -55,42 +58,49 @@
 const struct wt_summary_by wt_summary_bys[] = {
 	{"kernel", "Kernel", "kernels", true,
 		{"SELECT coalesce(n.string, '(name not known)'), x.n, x.t, x.a, x.z FROM " BY_SHAPE
-		 " LEFT JOIN wt_symbol y ON y.id = s.symbol_id LEFT JOIN wt_string n ON n.id = y.name_id"
+		 " LEFT JOIN wt_symbol y ON y.id = s.symbol_id LEFT JOIN wt_string n ON n.id = "
+		 "y.name_id"
 		 " WHERE s.kind = 1",
-			"SELECT " RPD_NAME ", " RPD_TIMES " FROM " RPD_OP
-			" AND NOT " RPD_IS_COPY " AND t.string <> 'UserMarker' GROUP BY 1"},
+			"SELECT " RPD_NAME ", " RPD_TIMES " FROM " RPD_OP " AND NOT " RPD_IS_COPY
+			" AND t.string <> 'UserMarker' GROUP BY 1"},
 		{NULL, NULL}, {0},
-		{WT_COLUMN_SHARE, WT_COLUMN_TOTAL, WT_COLUMN_COUNT, WT_COLUMN_AVERAGE, WT_COLUMN_MIN,
-			WT_COLUMN_MAX, WT_COLUMN_NAME}},
+		{WT_COLUMN_SHARE, WT_COLUMN_TOTAL, WT_COLUMN_COUNT, WT_COLUMN_AVERAGE,
+			WT_COLUMN_MIN, WT_COLUMN_MAX, WT_COLUMN_NAME}},
 	{"api", "API call", "API calls", false,
 		{"SELECT coalesce(n.string, '(name not known)'), " AGGREGATES ", sum(o.ret <> 0),"
 		 " sum(o.duration IS NULL) FROM wt_api o JOIN wt_call c ON c.id = o.call_id"
 		 " LEFT JOIN wt_string n ON n.id = c.name_id WHERE " WINDOW " GROUP BY 1",
 			"SELECT n.string, " RPD_TIMES " FROM rocpd_api o"
-			" JOIN rocpd_string n ON n.id = o.apiName_id WHERE " RPD_WINDOW " GROUP BY 1"},
+			" JOIN rocpd_string n ON n.id = o.apiName_id WHERE " RPD_WINDOW
+			" GROUP BY 1"},
 		{NULL, NULL}, {WT_COLUMN_FAILED, WT_COLUMN_UNRETURNED},
-		{WT_COLUMN_SHARE, WT_COLUMN_TOTAL, WT_COLUMN_COUNT, WT_COLUMN_AVERAGE, WT_COLUMN_MIN,
-			WT_COLUMN_MAX, WT_COLUMN_FAILED, WT_COLUMN_UNRETURNED, WT_COLUMN_NAME}},
+		{WT_COLUMN_SHARE, WT_COLUMN_TOTAL, WT_COLUMN_COUNT, WT_COLUMN_AVERAGE,
+			WT_COLUMN_MIN, WT_COLUMN_MAX, WT_COLUMN_FAILED, WT_COLUMN_UNRETURNED,
+			WT_COLUMN_NAME}},
 	{"copy", "Copy", "copies or fills", false,
 		{"SELECT " COPY_NAME ", " AGGREGATES ", sum(k.bytes), NULL FROM wt_op o"
 		 " JOIN wt_shape s ON s.id = o.shape_id LEFT JOIN wt_copy k ON k.id = o.id"
 		 " WHERE s.kind IN (2, 3) AND " WINDOW " GROUP BY 1",
-			"SELECT t.string, " RPD_TIMES " FROM " RPD_OP
-			" AND " RPD_IS_COPY " GROUP BY 1"},
+			"SELECT t.string, " RPD_TIMES " FROM " RPD_OP " AND " RPD_IS_COPY
+			" GROUP BY 1"},
 		{NULL, NULL}, {WT_COLUMN_BYTES},
-		{WT_COLUMN_SHARE, WT_COLUMN_TOTAL, WT_COLUMN_COUNT, WT_COLUMN_AVERAGE, WT_COLUMN_MIN,
-			WT_COLUMN_MAX, WT_COLUMN_BYTES, WT_COLUMN_RATE, WT_COLUMN_NAME}},
+		{WT_COLUMN_SHARE, WT_COLUMN_TOTAL, WT_COLUMN_COUNT, WT_COLUMN_AVERAGE,
+			WT_COLUMN_MIN, WT_COLUMN_MAX, WT_COLUMN_BYTES, WT_COLUMN_RATE,
+			WT_COLUMN_NAME}},
 	{"stream", "Stream", "operations", false,
-		{"SELECT " STREAM_NAME ", " AGGREGATES ", sum(s.kind = 1), sum(s.kind > 1) FROM " OP_STREAM
-		 " GROUP BY 1", NULL},
-		{"SELECT " STREAM_NAME ", o.start, o.duration FROM " OP_STREAM " ORDER BY 1, 2", NULL},
+		{"SELECT " STREAM_NAME ", " AGGREGATES
+		 ", sum(s.kind = 1), sum(s.kind > 1) FROM " OP_STREAM " GROUP BY 1",
+			NULL},
+		{"SELECT " STREAM_NAME ", o.start, o.duration FROM " OP_STREAM " ORDER BY 1, 2",
+			NULL},
 		{WT_COLUMN_KERNELS, WT_COLUMN_COPIES},
 		{WT_COLUMN_BUSY_SHARE, WT_COLUMN_BUSY, WT_COLUMN_KERNELS, WT_COLUMN_COPIES,
 			WT_COLUMN_AVERAGE, WT_COLUMN_MAX, WT_COLUMN_NAME}},
 	{"device", "Device", "operations", false,
-		{"SELECT " DEVICE_NAME ", " AGGREGATES ", sum(s.kind = 1), sum(s.kind > 1) FROM " OP_DEVICE
-		 " GROUP BY 1",
-			"SELECT 'GPU ' || o.gpuId, " RPD_TIMES ", sum(NOT " RPD_IS_COPY "), sum(" RPD_IS_COPY ") FROM " RPD_OP " GROUP BY 1"},
+		{"SELECT " DEVICE_NAME ", " AGGREGATES
+		 ", sum(s.kind = 1), sum(s.kind > 1) FROM " OP_DEVICE " GROUP BY 1",
+			"SELECT 'GPU ' || o.gpuId, " RPD_TIMES ", sum(NOT " RPD_IS_COPY
+			"), sum(" RPD_IS_COPY ") FROM " RPD_OP " GROUP BY 1"},
 		{"SELECT " DEVICE_NAME ", o.start, o.duration FROM " OP_DEVICE " ORDER BY 1, 2",
 			"SELECT 'GPU ' || o.gpuId, o.start, o.\"end\" - o.start FROM rocpd_op o"
 			" WHERE " RPD_WINDOW " ORDER BY 1, 2"},
@@ -102,11 +112,12 @@ const struct wt_summary_by wt_summary_bys[] = {
 		 " UNION ALL SELECT " PROCESS_NAME ", 0, 0, NULL, NULL, count(*), sum(o.duration)"
 		 " FROM wt_api o JOIN wt_call c ON c.id = o.call_id"
 		 " LEFT JOIN wt_process p ON p.id = c.process_id WHERE " WINDOW " GROUP BY 1",
-			"SELECT 'pid ' || o.pid, 0, 0, NULL, NULL, count(*), sum(o.\"end\" - o.start)"
+			"SELECT 'pid ' || o.pid, 0, 0, NULL, NULL, count(*), sum(o.\"end\" - "
+			"o.start)"
 			" FROM rocpd_api o WHERE " RPD_WINDOW " GROUP BY 1"},
 		{NULL, NULL}, {WT_COLUMN_CALLS, WT_COLUMN_CALL_TIME},
-		{WT_COLUMN_SHARE, WT_COLUMN_TOTAL, WT_COLUMN_COUNT, WT_COLUMN_CALLS, WT_COLUMN_CALL_TIME,
-			WT_COLUMN_NAME}},
+		{WT_COLUMN_SHARE, WT_COLUMN_TOTAL, WT_COLUMN_COUNT, WT_COLUMN_CALLS,
+			WT_COLUMN_CALL_TIME, WT_COLUMN_NAME}},
 	{NULL},
 };
 
@@ -125,8 +136,8 @@ static const char *group_name(const regex_t *group, const char *name, size_t *le
 	return name + match[which].rm_so;
 }
 
-static struct wt_summary_row *row_of(struct wt_summary *summary, const char *raw,
-	const struct wt_summary_filter *filter)
+static struct wt_summary_row *row_of(
+	struct wt_summary *summary, const char *raw, const struct wt_summary_filter *filter)
 {
 	char *shown = summary->by->kernel_names ? wt_demangle(raw, filter->names) : strdup(raw);
 	const char *name = shown;
@@ -141,8 +152,10 @@ static struct wt_summary_row *row_of(struct wt_summary *summary, const char *raw
 	if (!id)
 		return NULL;
 	if (id > summary->rows.cnt &&
-		wt_vec__push(&summary->rows, (struct wt_summary_row){.name = id, .min_ns = UINT64_MAX,
-				.extra = {WT_SUMMARY_ABSENT, WT_SUMMARY_ABSENT}}))
+		wt_vec__push(
+			&summary->rows, (struct wt_summary_row){.name = id,
+						.min_ns = UINT64_MAX,
+						.extra = {WT_SUMMARY_ABSENT, WT_SUMMARY_ABSENT}}))
 		return NULL;
 	return &summary->rows.data[id - 1];
 }
@@ -171,7 +184,8 @@ static int add_up(struct wt_summary *summary, struct wt_trace *trace, sqlite3_st
 		row->max_ns = high > row->max_ns ? high : row->max_ns;
 		for (int i = 0; i < 2 && sqlite3_column_count(stmt) > 5; i++)
 			if (sqlite3_column_type(stmt, 5 + i) != SQLITE_NULL) {
-				row->extra[i] = row->extra[i] == WT_SUMMARY_ABSENT ? 0 : row->extra[i];
+				row->extra[i] =
+					row->extra[i] == WT_SUMMARY_ABSENT ? 0 : row->extra[i];
 				add(&row->extra[i], wt_trace__uint(stmt, 5 + i));
 			}
 		add(&summary->total_ns, wt_trace__uint(stmt, 2));
@@ -213,7 +227,8 @@ static int add_busy(struct wt_summary *summary, struct wt_trace *trace, sqlite3_
 static int ask(struct wt_summary *summary, struct wt_trace *trace,
 	const struct wt_summary_filter *filter, const char *sql,
 	int (*take)(struct wt_summary *, struct wt_trace *, sqlite3_stmt *,
-		const struct wt_summary_filter *, struct wt_err **), struct wt_err **err)
+		const struct wt_summary_filter *, struct wt_err **),
+	struct wt_err **err)
 {
 	sqlite3_stmt *stmt;
 	int code;
@@ -237,13 +252,14 @@ int wt_summary__count(struct wt_summary *summary, struct wt_trace *trace,
 	int code;
 
 	if (!summary->by->sql[trace->kind])
-		return wt_err__new(err, -EINVAL, "not told by an RPD file: --by %s",
-			summary->by->name);
+		return wt_err__new(
+			err, -EINVAL, "not told by an RPD file: --by %s", summary->by->name);
 	code = ask(summary, trace, filter, summary->by->sql[trace->kind], add_up, err);
 	/* time in which anything ran does not add up over groups: rows keep their own names */
 	plain.group = NULL;
 	if (!code && !filter->group)
-		code = ask(summary, trace, &plain, summary->by->busy_sql[trace->kind], add_busy, err);
+		code = ask(
+			summary, trace, &plain, summary->by->busy_sql[trace->kind], add_busy, err);
 	return code;
 }
 

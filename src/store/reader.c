@@ -86,10 +86,11 @@ static int configure(struct wt_trace *trace)
 	sqlite3_limit(trace->db, SQLITE_LIMIT_LENGTH, 64 << 20);
 	rc = sqlite3_exec(trace->db,
 		"PRAGMA cell_size_check = ON; PRAGMA query_only = ON; PRAGMA mmap_size = 0;"
-		"PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32768", NULL, NULL, NULL);
+		"PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32768",
+		NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(trace->db, "SELECT count(*) FROM sqlite_master", -1, &stmt,
-			NULL);
+		rc = sqlite3_prepare_v2(
+			trace->db, "SELECT count(*) FROM sqlite_master", -1, &stmt, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(stmt) == SQLITE_ROW ? SQLITE_OK : sqlite3_errcode(trace->db);
 	sqlite3_finalize(stmt);
@@ -105,7 +106,8 @@ static int classify(struct wt_trace *trace, struct wt_err **err)
 		if (wt_sql__has_table(trace->db, "rocpd_op") &&
 			wt_sql__has_table(trace->db, "rocpd_string"))
 			return 0;
-		wt_err__new(err, -EINVAL, "not a trace: it is a database, but has no wt_op or rocpd_op: %s",
+		wt_err__new(err, -EINVAL,
+			"not a trace: it is a database, but has no wt_op or rocpd_op: %s",
 			trace->path);
 		return -EINVAL;
 	}
@@ -171,13 +173,14 @@ static int read_error(struct wt_trace *trace, struct wt_err **err)
 	int code = wt_sql__error(trace->db, err, "cannot read the trace %s", trace->path);
 
 	if (code == -EILSEQ)
-		wt_err__hint(err, "the file is damaged; wavetap sql '%s' 'PRAGMA integrity_check' says where",
+		wt_err__hint(err,
+			"the file is damaged; wavetap sql '%s' 'PRAGMA integrity_check' says where",
 			trace->path);
 	return code;
 }
 
-int wt_trace__prepare(struct wt_trace *trace, sqlite3_stmt **stmt, const char *sql,
-	struct wt_err **err)
+int wt_trace__prepare(
+	struct wt_trace *trace, sqlite3_stmt **stmt, const char *sql, struct wt_err **err)
 {
 	*stmt = NULL;
 	if (sqlite3_prepare_v2(trace->db, sql, -1, stmt, NULL) != SQLITE_OK)

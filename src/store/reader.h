@@ -35,8 +35,8 @@ void wt_trace__close(struct wt_trace *trace);
 void wt_trace__unbound(struct wt_trace *trace);
 
 /* `stmt` is NULL after a failure; finalize it with sqlite3_finalize. */
-int wt_trace__prepare(struct wt_trace *trace, sqlite3_stmt **stmt, const char *sql,
-	struct wt_err **err);
+int wt_trace__prepare(
+	struct wt_trace *trace, sqlite3_stmt **stmt, const char *sql, struct wt_err **err);
 /* 1 a row, 0 no more, negative errno. */
 int wt_trace__step(struct wt_trace *trace, sqlite3_stmt *stmt, struct wt_err **err);
 

@@ -14,9 +14,9 @@
 
 struct column {
 	const char *name;
-	const char *type;    /* as in a new table */
-	const char *add;     /* type and default when it is added to an old table */
-	const char *value;   /* SELECT expression for a row of ours; NULL: not filled */
+	const char *type;  /* as in a new table */
+	const char *add;   /* type and default when it is added to an old table */
+	const char *value; /* SELECT expression for a row of ours; NULL: not filled */
 };
 
 struct table {
@@ -25,27 +25,27 @@ struct table {
 	struct column columns[16];
 };
 
-#define STRING_REF " REFERENCES rocpd_string(id) DEFERRABLE INITIALLY DEFERRED"
+#define STRING_REF     " REFERENCES rocpd_string(id) DEFERRABLE INITIALLY DEFERRED"
 #define MAPPED(column) "(SELECT dst FROM temp.wt_strings WHERE src = r." column ")"
 #define API(column)    "r." column " + (SELECT api FROM temp.wt_base)"
 #define OP(column)     "r." column " + (SELECT op FROM temp.wt_base)"
 #define EMPTY_STRING   "DEFAULT 0"
-#define AUTO_ID	       "integer NOT NULL PRIMARY KEY AUTOINCREMENT"
+#define AUTO_ID        "integer NOT NULL PRIMARY KEY AUTOINCREMENT"
 
 static const struct table tables[] = {
 	{"rocpd_metadata", NULL,
-		{{"id", AUTO_ID}, {"tag", "varchar(4096) NOT NULL"}, {"value", "varchar(4096) NOT NULL"}}},
+		{{"id", AUTO_ID}, {"tag", "varchar(4096) NOT NULL"},
+			{"value", "varchar(4096) NOT NULL"}}},
 	{"rocpd_string", NULL, {{"id", AUTO_ID}, {"string", "varchar(4096) NOT NULL"}}},
 	{"rocpd_ustring", NULL, {{"id", AUTO_ID}, {"string", "varchar(4096) NOT NULL"}}},
 	{"rocpd_api", "src.rocpd_api r",
-		{{"id", AUTO_ID, NULL, API("id")},
-			{"pid", "integer NOT NULL", NULL, "r.pid"},
+		{{"id", AUTO_ID, NULL, API("id")}, {"pid", "integer NOT NULL", NULL, "r.pid"},
 			{"tid", "integer NOT NULL", NULL, "r.tid"},
 			{"start", "integer NOT NULL", NULL, "r.start"},
 			{"end", "integer NOT NULL", NULL, "r.\"end\""},
 			{"apiName_id", "bigint NOT NULL" STRING_REF, NULL, MAPPED("apiName_id")},
-			{"category_id", "bigint NOT NULL" STRING_REF, "bigint NOT NULL " EMPTY_STRING,
-				MAPPED("category_id")},
+			{"category_id", "bigint NOT NULL" STRING_REF,
+				"bigint NOT NULL " EMPTY_STRING, MAPPED("category_id")},
 			{"domain_id", "bigint NOT NULL" STRING_REF, "bigint NOT NULL " EMPTY_STRING,
 				MAPPED("domain_id")},
 			{"args_id",
@@ -54,19 +54,21 @@ static const struct table tables[] = {
 				"bigint NOT NULL DEFAULT 0", "(SELECT ustring FROM temp.wt_base)"},
 			{"correlation_id", "integer DEFAULT 0", "integer DEFAULT 0", API("id")}}},
 	{"rocpd_op", "src.rocpd_op r",
-		{{"id", AUTO_ID, NULL, OP("id")},
-			{"gpuId", "integer NOT NULL", NULL, "r.gpuId"},
+		{{"id", AUTO_ID, NULL, OP("id")}, {"gpuId", "integer NOT NULL", NULL, "r.gpuId"},
 			{"queueId", "integer NOT NULL", NULL, "r.queueId"},
-			{"sequenceId", "integer NOT NULL", "integer NOT NULL DEFAULT 0", "r.sequenceId"},
+			{"sequenceId", "integer NOT NULL", "integer NOT NULL DEFAULT 0",
+				"r.sequenceId"},
 			{"start", "integer NOT NULL", NULL, "r.start"},
 			{"end", "integer NOT NULL", NULL, "r.\"end\""},
-			{"description_id", "bigint NOT NULL" STRING_REF, NULL, MAPPED("description_id")},
+			{"description_id", "bigint NOT NULL" STRING_REF, NULL,
+				MAPPED("description_id")},
 			{"opType_id", "bigint NOT NULL" STRING_REF, NULL, MAPPED("opType_id")},
 			{"completionSignal", "varchar(64) DEFAULT ''", "varchar(64) DEFAULT ''",
 				"r.completionSignal"},
 			{"roctxId", "integer DEFAULT 0", "integer DEFAULT 0", "r.roctxId"},
 			{"correlation_id", "integer DEFAULT 0", "integer DEFAULT 0",
-				"CASE r.correlation_id WHEN 0 THEN 0 ELSE " API("correlation_id") " END"}}},
+				"CASE r.correlation_id WHEN 0 THEN 0 ELSE " API(
+					"correlation_id") " END"}}},
 	{"rocpd_api_ops", "src.rocpd_api_ops r",
 		{{"id", AUTO_ID}, {"api_id", "bigint NOT NULL", NULL, API("api_id")},
 			{"op_id", "bigint NOT NULL", NULL, OP("op_id")}}},
@@ -81,7 +83,8 @@ static const struct table tables[] = {
 			{"workgroupZ", "integer NOT NULL", NULL, "coalesce(r.workgroupZ, 0)"},
 			{"groupSegmentSize", "integer NOT NULL", NULL, "r.groupSegmentSize"},
 			{"privateSegmentSize", "integer NOT NULL", NULL, "r.privateSegmentSize"},
-			{"kernelName_id", "bigint NOT NULL" STRING_REF, NULL, MAPPED("kernelName_id")},
+			{"kernelName_id", "bigint NOT NULL" STRING_REF, NULL,
+				MAPPED("kernelName_id")},
 			{"api_id", "bigint", "bigint", API("api_ptr_id")}}},
 	{"rocpd_copyapi", "src.rocpd_copyapi r",
 		{{"api_ptr_id", "bigint NOT NULL PRIMARY KEY", "bigint", API("api_ptr_id")},
@@ -92,8 +95,10 @@ static const struct table tables[] = {
 			{"kind", "integer NOT NULL", NULL, "r.kind"},
 			{"dst", "varchar(18) NOT NULL", NULL, "r.dst"},
 			{"src", "varchar(18) NOT NULL", NULL, "r.src"},
-			{"dstDevice", "integer NOT NULL", "integer NOT NULL DEFAULT 0", "r.dstDevice"},
-			{"srcDevice", "integer NOT NULL", "integer NOT NULL DEFAULT 0", "r.srcDevice"},
+			{"dstDevice", "integer NOT NULL", "integer NOT NULL DEFAULT 0",
+				"r.dstDevice"},
+			{"srcDevice", "integer NOT NULL", "integer NOT NULL DEFAULT 0",
+				"r.srcDevice"},
 			{"sync", "bool NOT NULL", "bool NOT NULL DEFAULT 0", "r.sync"},
 			{"pinned", "bool NOT NULL", "bool NOT NULL DEFAULT 0", "r.pinned"},
 			{"api_id", "bigint", "bigint", API("api_ptr_id")}}},
@@ -102,9 +107,10 @@ static const struct table tables[] = {
 			{"graphExec", "varchar(18) NOT NULL", "varchar(18)", "r.graphExec"},
 			{"stream", "varchar(18) NOT NULL", "varchar(18)", "r.stream"}}},
 	{"rocpd_monitor", NULL,
-		{{"id", AUTO_ID}, {"deviceType", "varchar(16) NOT NULL"}, {"deviceId", "integer NOT NULL"},
-			{"monitorType", "varchar(16) NOT NULL"}, {"start", "integer NOT NULL"},
-			{"end", "integer NOT NULL"}, {"value", "varchar(255) NOT NULL"}}},
+		{{"id", AUTO_ID}, {"deviceType", "varchar(16) NOT NULL"},
+			{"deviceId", "integer NOT NULL"}, {"monitorType", "varchar(16) NOT NULL"},
+			{"start", "integer NOT NULL"}, {"end", "integer NOT NULL"},
+			{"value", "varchar(255) NOT NULL"}}},
 	{"rocpd_counter", NULL,
 		{{"id", AUTO_ID}, {"value", "real NOT NULL"}, {"op_id", "bigint NOT NULL"},
 			{"name_id", "bigint NOT NULL" STRING_REF}}},
@@ -165,8 +171,8 @@ static int add_columns(sqlite3 *db, const struct table *table, struct wt_err **e
 		if (wt_sql__has_column(db, table->name, column->name))
 			continue;
 		if (!column->add)
-			return wt_err__new(err, -EINVAL, "its table %s has no column %s", table->name,
-				column->name);
+			return wt_err__new(err, -EINVAL, "its table %s has no column %s",
+				table->name, column->name);
 		code = wt_sql__execf(db, err, "ALTER TABLE %s ADD COLUMN \"%s\" %s", table->name,
 			column->name, column->add);
 		if (code)
@@ -183,13 +189,17 @@ static int move_values(sqlite3 *db, bool args_in_strings, struct wt_err **err)
 		" WHERE NOT EXISTS (SELECT 1 FROM rocpd_string WHERE string = '')",
 		"UPDATE rocpd_kernelapi SET api_ptr_id = api_id WHERE api_ptr_id IS NULL",
 		"UPDATE rocpd_copyapi SET api_ptr_id = api_id WHERE api_ptr_id IS NULL",
-		"UPDATE rocpd_api SET category_id = (SELECT min(id) FROM rocpd_string WHERE string = '')"
+		"UPDATE rocpd_api SET category_id = (SELECT min(id) FROM rocpd_string WHERE string "
+		"= '')"
 		" WHERE category_id = 0",
-		"UPDATE rocpd_api SET domain_id = (SELECT min(id) FROM rocpd_string WHERE string = '')"
+		"UPDATE rocpd_api SET domain_id = (SELECT min(id) FROM rocpd_string WHERE string = "
+		"'')"
 		" WHERE domain_id = 0",
-		/* RTL leaves what has no text NULL; RPD's readers join on it and would lose the row */
+		/* RTL leaves what has no text NULL; RPD's readers join on it and would lose the row
+		 */
 		"UPDATE rocpd_op SET description_id ="
-		" (SELECT min(id) FROM rocpd_string WHERE string = '') WHERE description_id IS NULL",
+		" (SELECT min(id) FROM rocpd_string WHERE string = '') WHERE description_id IS "
+		"NULL",
 		"UPDATE rocpd_op SET opType_id ="
 		" (SELECT min(id) FROM rocpd_string WHERE string = '') WHERE opType_id IS NULL",
 		"UPDATE rocpd_api SET apiName_id ="
@@ -198,7 +208,8 @@ static int move_values(sqlite3 *db, bool args_in_strings, struct wt_err **err)
 	static const char *const after[] = {
 		"INSERT INTO rocpd_ustring(string) SELECT ''"
 		" WHERE NOT EXISTS (SELECT 1 FROM rocpd_ustring WHERE string = '')",
-		"UPDATE rocpd_api SET args_id = (SELECT min(id) FROM rocpd_ustring WHERE string = '')"
+		"UPDATE rocpd_api SET args_id = (SELECT min(id) FROM rocpd_ustring WHERE string = "
+		"'')"
 		" WHERE args_id IS NULL OR args_id = 0",
 		"INSERT INTO rocpd_metadata(tag, value) SELECT 'gpu_stride', '1000'"
 		" WHERE NOT EXISTS (SELECT 1 FROM rocpd_metadata WHERE tag = 'gpu_stride')",
@@ -216,7 +227,8 @@ static int move_values(sqlite3 *db, bool args_in_strings, struct wt_err **err)
 	if (!code && args_in_strings)
 		code = wt_sql__exec(db,
 			"INSERT INTO rocpd_ustring(id, string) SELECT id, string FROM rocpd_string"
-			" WHERE id IN (SELECT args_id FROM rocpd_api)", err);
+			" WHERE id IN (SELECT args_id FROM rocpd_api)",
+			err);
 	for (unsigned i = 0; !code && i < sizeof(after) / sizeof(after[0]); i++)
 		code = wt_sql__exec(db, after[i], err);
 	return code;
@@ -225,8 +237,9 @@ static int move_values(sqlite3 *db, bool args_in_strings, struct wt_err **err)
 static int renew_views(sqlite3 *db, struct wt_err **err)
 {
 	for (const struct wt_rpd_view *view = wt_rpd_views; view->name; view++) {
-		int code = wt_sql__execf(db, err, "DROP VIEW IF EXISTS \"%s\"; CREATE VIEW \"%s\" AS %s",
-			view->name, view->name, view->sql);
+		int code = wt_sql__execf(db, err,
+			"DROP VIEW IF EXISTS \"%s\"; CREATE VIEW \"%s\" AS %s", view->name,
+			view->name, view->sql);
 
 		if (code)
 			return code;
@@ -236,8 +249,8 @@ static int renew_views(sqlite3 *db, struct wt_err **err)
 
 int wt_store_rpd__migrate(sqlite3 *db, struct wt_err **err)
 {
-	bool args_in_strings = wt_sql__has_table(db, "rocpd_api") &&
-		!wt_sql__has_table(db, "rocpd_ustring");
+	bool args_in_strings =
+		wt_sql__has_table(db, "rocpd_api") && !wt_sql__has_table(db, "rocpd_ustring");
 	int code = wt_sql__exec(db, "BEGIN", err);
 
 	/* old views may name what is about to change: SQLite checks them at ALTER TABLE */
@@ -278,7 +291,8 @@ static int fill_table(sqlite3 *db, const struct table *table, struct wt_err **er
 	sqlite3_stmt *stmt = NULL;
 	char *name_list, *value_list;
 	int code = wt_sql__prepare(db, &stmt,
-		"SELECT name, \"notnull\" AND dflt_value IS NULL AND NOT pk FROM pragma_table_info(?1)",
+		"SELECT name, \"notnull\" AND dflt_value IS NULL AND NOT pk FROM "
+		"pragma_table_info(?1)",
 		err);
 
 	if (!code)
@@ -300,8 +314,8 @@ static int fill_table(sqlite3 *db, const struct table *table, struct wt_err **er
 	if (!code && (!name_list || !value_list))
 		code = wt_err__new(err, -ENOMEM, "out of memory");
 	if (!code)
-		code = wt_sql__execf(db, err, "INSERT INTO main.%s(%s) SELECT %s FROM %s", table->name,
-			name_list, value_list, table->from);
+		code = wt_sql__execf(db, err, "INSERT INTO main.%s(%s) SELECT %s FROM %s",
+			table->name, name_list, value_list, table->from);
 	sqlite3_free(name_list);
 	sqlite3_free(value_list);
 	return code;
@@ -312,7 +326,8 @@ static const char prepare_fill[] =
 	" coalesce((SELECT max(id) FROM main.rocpd_api), 0) AS api,"
 	" coalesce((SELECT max(id) FROM main.rocpd_op), 0) AS op,"
 	" (SELECT min(id) FROM main.rocpd_ustring WHERE string = '') AS ustring,"
-	" 1 + (SELECT count(*) FROM main.rocpd_metadata WHERE tag LIKE '%wavetap::origin_ns') AS run;"
+	" 1 + (SELECT count(*) FROM main.rocpd_metadata WHERE tag LIKE '%wavetap::origin_ns') AS "
+	"run;"
 	"INSERT INTO main.rocpd_string(string) SELECT DISTINCT s.string FROM src.rocpd_string s"
 	" WHERE NOT EXISTS (SELECT 1 FROM main.rocpd_string d WHERE d.string = s.string);"
 	"CREATE TEMP TABLE wt_strings(src INTEGER PRIMARY KEY, dst INTEGER NOT NULL);"
@@ -328,7 +343,8 @@ static const char fill_metadata[] =
 	" UNION ALL SELECT 'wavetap::origin_realtime_ns', origin_realtime_ns FROM src.wt_run"
 	"  WHERE origin_realtime_ns IS NOT NULL"
 	" UNION ALL SELECT 'wavetap::lost::' || cause, sum(count) FROM src.wt_lost GROUP BY cause"
-	" UNION ALL SELECT 'wavetap::left_out::' || view || '::' || reason, count FROM src.wt_left_out;"
+	" UNION ALL SELECT 'wavetap::left_out::' || view || '::' || reason, count FROM "
+	"src.wt_left_out;"
 	"INSERT INTO main.rocpd_metadata(tag, value) SELECT"
 	" CASE (SELECT run FROM wt_base) WHEN 1 THEN tag"
 	"  ELSE 'run' || (SELECT run FROM wt_base) || '::' || tag END, value FROM wt_tags;"

@@ -9,7 +9,8 @@
 #include <stddef.h>
 
 const struct wt_table_schema wt_tables[WT_T_CNT] = {
-	[WT_T_META] = {"wt_meta", 3, "id INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL"},
+	[WT_T_META] = {"wt_meta", 3,
+		"id INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL"},
 	[WT_T_RUN] = {"wt_run", 5,
 		"id INTEGER PRIMARY KEY, origin_ns INTEGER NOT NULL, origin_realtime_ns INTEGER,"
 		" origin_monotonic_ns INTEGER, shift_ns INTEGER NOT NULL"},
@@ -46,7 +47,8 @@ const struct wt_table_schema wt_tables[WT_T_CNT] = {
 	[WT_T_STATE] = {"wt_state", 3,
 		"id INTEGER PRIMARY KEY, in_flight INTEGER NOT NULL, untimed TEXT"},
 	[WT_T_OP] = {"wt_op", 9,
-		"id INTEGER PRIMARY KEY, start INTEGER, duration INTEGER, shape_id INTEGER NOT NULL,"
+		"id INTEGER PRIMARY KEY, start INTEGER, duration INTEGER, shape_id INTEGER NOT "
+		"NULL,"
 		" lane_id INTEGER NOT NULL, api_id INTEGER, packet INTEGER, node INTEGER,"
 		" state_id INTEGER"},
 	[WT_T_COPY] = {"wt_copy", 4,
@@ -95,7 +97,8 @@ const struct wt_unknown_row wt_unknown_rows[] = {
 	{"rocpd_op", "queueId", "0", "no queue: a DMA engine"},
 	{"rocpd_op", "sequenceId", "0", "packet index not known, or packet 0: see wt_op.packet"},
 	{"rocpd_op", "description", "''", "kernel name not known; copies and fills never have one"},
-	{"rocpd_op", "completionSignal", "''", "dimensions not known; copies and fills never have them"},
+	{"rocpd_op", "completionSignal", "''",
+		"dimensions not known; copies and fills never have them"},
 	{"rocpd_op", "roctxId", "0", "not inside a range"},
 	{"rocpd_op", "correlation_id", "0", "the call that asked for it is not known"},
 	{"rocpd_api", "pid", "0", "process not known"},
@@ -103,7 +106,8 @@ const struct wt_unknown_row wt_unknown_rows[] = {
 	{"rocpd_api", "category", "''", "never filled"},
 	{"rocpd_api", "args", "''", "never filled: see wt_launch, wt_api_copy, wt_api_object"},
 	{"rocpd_kernelapi", "stream", "''", "stream not known"},
-	{"rocpd_kernelapi", "privateSegmentSize", "0", "not known, or 0: see wt_shape.private_bytes"},
+	{"rocpd_kernelapi", "privateSegmentSize", "0",
+		"not known, or 0: see wt_shape.private_bytes"},
 	{"rocpd_copyapi", "stream", "''", "stream not known"},
 	{"rocpd_copyapi", "size", "0", "not known, or 0: see wt_api_copy.bytes"},
 	{"rocpd_copyapi", "width", "''", "never filled"},

@@ -12,10 +12,18 @@ int wt_sql__errno(sqlite3 *db)
 	static const struct {
 		int sqlite, code;
 	} codes[] = {
-		{SQLITE_NOMEM, -ENOMEM}, {SQLITE_FULL, -ENOSPC}, {SQLITE_IOERR, -EIO},
-		{SQLITE_BUSY, -EBUSY}, {SQLITE_LOCKED, -EBUSY}, {SQLITE_READONLY, -EROFS},
-		{SQLITE_CANTOPEN, -ENOENT}, {SQLITE_PERM, -EACCES}, {SQLITE_AUTH, -EACCES},
-		{SQLITE_NOTADB, -EILSEQ}, {SQLITE_CORRUPT, -EILSEQ}, {SQLITE_INTERRUPT, -EINTR},
+		{SQLITE_NOMEM, -ENOMEM},
+		{SQLITE_FULL, -ENOSPC},
+		{SQLITE_IOERR, -EIO},
+		{SQLITE_BUSY, -EBUSY},
+		{SQLITE_LOCKED, -EBUSY},
+		{SQLITE_READONLY, -EROFS},
+		{SQLITE_CANTOPEN, -ENOENT},
+		{SQLITE_PERM, -EACCES},
+		{SQLITE_AUTH, -EACCES},
+		{SQLITE_NOTADB, -EILSEQ},
+		{SQLITE_CORRUPT, -EILSEQ},
+		{SQLITE_INTERRUPT, -EINTR},
 	};
 	int code = db ? sqlite3_errcode(db) : SQLITE_NOMEM;
 
@@ -108,8 +116,8 @@ static bool finds_row(sqlite3 *db, const char *sql, const char *first, const cha
 bool wt_sql__has_table(sqlite3 *db, const char *name)
 {
 	return finds_row(db,
-		"SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE", name,
-		NULL);
+		"SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE",
+		name, NULL);
 }
 
 bool wt_sql__has_column(sqlite3 *db, const char *table, const char *column)

@@ -58,8 +58,8 @@ static void free_store(struct wt_store *store)
 
 /* ---- before the first row ----------------------------------------------- */
 
-static int check_existing(const struct wt_store *store, const struct stat *status,
-	struct wt_err **err)
+static int check_existing(
+	const struct wt_store *store, const struct stat *status, struct wt_err **err)
 {
 	if (!S_ISREG(status->st_mode))
 		return wt_err__new(err, -EINVAL, "not a regular file: %s", store->path);
@@ -114,8 +114,8 @@ static int open_work(sqlite3 **db, const char *path, bool *created, struct wt_er
 	if (code)
 		return code;
 	*created = true;
-	if (sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-		    wt_store__vfs) != SQLITE_OK)
+	if (sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, wt_store__vfs) !=
+		SQLITE_OK)
 		return wt_sql__error(*db, err, "cannot open %s", path);
 	sqlite3_extended_result_codes(*db, 1);
 	return wt_sql__execf(*db, err, "PRAGMA page_size = %d; %s", WORK_PAGE_BYTES, work_pragmas);
@@ -187,7 +187,8 @@ static int copy_source(struct wt_store *store, sqlite3 *to, struct wt_err **err)
 	int code = 0;
 
 	/* the connection that holds the lock may not be copied from */
-	if (sqlite3_open_v2(store->path, &from, SQLITE_OPEN_READONLY, store->source_vfs) != SQLITE_OK) {
+	if (sqlite3_open_v2(store->path, &from, SQLITE_OPEN_READONLY, store->source_vfs) !=
+		SQLITE_OK) {
 		code = wt_sql__error(from, err, "cannot open %s", store->path);
 	} else {
 		backup = sqlite3_backup_init(to, "main", from, "main");

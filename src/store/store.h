@@ -20,24 +20,24 @@
 
 #define WT_ABSENT UINT64_MAX
 
-struct wt_err;	/* base/err.h */
+struct wt_err; /* base/err.h */
 struct wt_store;
 
 enum wt_schema { WT_SCHEMA_WAVETAP = 0, WT_SCHEMA_RPD = 1 };
 
 enum wt_store_exists {
-	WT_STORE_REFUSE = 0,	/* an existing file is an error that says how to go on */
+	WT_STORE_REFUSE = 0, /* an existing file is an error that says how to go on */
 	WT_STORE_REPLACE = 1,
-	WT_STORE_APPEND = 2,	/* add this run; an older RPD schema is migrated */
+	WT_STORE_APPEND = 2, /* add this run; an older RPD schema is migrated */
 };
 
 struct wt_store_options {
-	uint32_t size;			/* of this struct */
+	uint32_t size; /* of this struct */
 	enum wt_schema schema;
 	enum wt_store_exists exists;
-	uint64_t origin_ns;		/* start of the trace */
-	uint64_t origin_realtime_ns;	/* the same moment in CLOCK_REALTIME, … */
-	uint64_t origin_monotonic_ns;	/* … and in CLOCK_MONOTONIC */
+	uint64_t origin_ns;           /* start of the trace */
+	uint64_t origin_realtime_ns;  /* the same moment in CLOCK_REALTIME, … */
+	uint64_t origin_monotonic_ns; /* … and in CLOCK_MONOTONIC */
 };
 
 /*
@@ -46,13 +46,13 @@ struct wt_store_options {
  */
 struct wt_store_process {
 	uint32_t id;
-	uint32_t parent_id;	/* 0: not a process of this trace */
+	uint32_t parent_id; /* 0: not a process of this trace */
 	int32_t pid;
 	int32_t parent_pid;
-	uint64_t start_ticks;	/* of /proc/PID/stat: tells a reused pid */
+	uint64_t start_ticks; /* of /proc/PID/stat: tells a reused pid */
 	uint64_t joined_ns;
-	uint64_t ended_ns;	/* WT_ABSENT: not seen */
-	int32_t exit_kind;	/* 0 not known, 1 exited, 2 killed or crashed, 3 exec'ed */
+	uint64_t ended_ns; /* WT_ABSENT: not seen */
+	int32_t exit_kind; /* 0 not known, 1 exited, 2 killed or crashed, 3 exec'ed */
 	bool forked;
 	const char *image, *command, *host, *rank; /* "" absent */
 };
@@ -60,13 +60,13 @@ struct wt_store_process {
 struct wt_store_thread {
 	uint32_t id, process_id;
 	int64_t tid;
-	const char *name;	/* "" absent */
+	const char *name; /* "" absent */
 };
 
 struct wt_store_device {
 	uint32_t id, process_id;
-	uint32_t number;	/* in its process, from 0: RPD's gpuId */
-	uint64_t uuid;		/* 0 absent */
+	uint32_t number;                              /* in its process, from 0: RPD's gpuId */
+	uint64_t uuid;                                /* 0 absent */
 	uint32_t node, bdf, compute_units, clock_mhz; /* 0 absent; bdf: UINT32_MAX absent */
 	const char *arch, *name;
 };
@@ -76,15 +76,15 @@ struct wt_store_queue {
 	uint64_t hsa_id;
 	uint32_t size;
 	uint64_t created_ns, ended_ns;
-	const char *mode;	/* "slots", "pool", "intercept", "untimed" */
+	const char *mode; /* "slots", "pool", "intercept", "untimed" */
 };
 
 struct wt_store_stream {
 	uint32_t id, process_id, device_id; /* device 0 absent */
-	uint32_t number;	/* in its process, from 1 */
+	uint32_t number;                    /* in its process, from 1 */
 	uint64_t handle;
 	uint64_t created_ns, ended_ns;
-	const char *kind;	/* "created", "found", "null", "per-thread" */
+	const char *kind; /* "created", "found", "null", "per-thread" */
 	int32_t priority;
 	uint32_t flags;
 };
@@ -92,7 +92,7 @@ struct wt_store_stream {
 /* A kernel symbol: name and what the code object says. One row a (process, object, generation). */
 struct wt_store_symbol {
 	uint32_t id, process_id, device_id;
-	const char *name;	/* mangled, as in the code object */
+	const char *name; /* mangled, as in the code object */
 	uint64_t kernel_object;
 	uint64_t loaded_ns, unloaded_ns; /* WT_ABSENT: not known / still there */
 	uint32_t group_bytes, private_bytes, kernarg_bytes;
@@ -104,36 +104,37 @@ enum wt_op_kind { WT_OP_KERNEL = 1, WT_OP_COPY = 2, WT_OP_FILL = 3 };
 struct wt_store_op {
 	enum wt_op_kind kind;
 	uint32_t process_id, device_id;
-	uint32_t queue_id;	/* 0: a DMA engine */
-	uint32_t stream_id;	/* 0 absent */
-	uint64_t packet;	/* index in the queue; WT_ABSENT */
-	uint64_t api_id;	/* of the call that asked for it; 0 absent */
+	uint32_t queue_id;         /* 0: a DMA engine */
+	uint32_t stream_id;        /* 0 absent */
+	uint64_t packet;           /* index in the queue; WT_ABSENT */
+	uint64_t api_id;           /* of the call that asked for it; 0 absent */
 	uint64_t start_ns, end_ns; /* both WT_ABSENT: no times */
-	uint32_t untimed;	/* enum wt_lost of an operation that ran and has no times; 0 */
-	bool in_flight;		/* submitted, not finished when its process ended */
-	bool overlaps;		/* dispatched with barrier bit 0 */
+	uint32_t untimed;          /* enum wt_lost of an operation that ran and has no times; 0 */
+	bool in_flight;            /* submitted, not finished when its process ended */
+	bool overlaps;             /* dispatched with barrier bit 0 */
 	/* kernels, and copies and fills that a kernel did */
-	uint32_t symbol_id;	/* 0 absent: the kernel's name is not known */
+	uint32_t symbol_id; /* 0 absent: the kernel's name is not known */
 	uint64_t kernel_object;
 	uint32_t grid[3], block[3];
 	uint32_t group_bytes;
-	uint32_t private_bytes;	/* UINT32_MAX absent */
+	uint32_t private_bytes; /* UINT32_MAX absent */
 	/* copies and fills */
-	uint32_t copy_kind;	/* enum wt_copy_kind (core/record.h) */
+	uint32_t copy_kind;       /* enum wt_copy_kind (core/record.h) */
 	uint64_t bytes, dst, src; /* WT_ABSENT */
 	/* graph replays */
 	bool in_graph;
-	uint32_t node;		/* ordinal << 8 | packet number */
+	uint32_t node; /* ordinal << 8 | packet number */
 };
 
 /* One API call. `id` is the correlation id of the trace: from 1, dense, given by the caller. */
 struct wt_store_api {
 	uint64_t id;
 	uint32_t process_id, thread_id;
-	const char *name;	/* "hipLaunchKernel"; the pointer may be used as a cache key: static strings */
-	const char *domain;	/* "hip" */
+	const char *name;   /* "hipLaunchKernel"; the pointer may be used as a cache key: static
+			       strings */
+	const char *domain; /* "hip" */
 	uint64_t start_ns;
-	uint64_t end_ns;	/* WT_ABSENT: had not returned when its process ended */
+	uint64_t end_ns; /* WT_ABSENT: had not returned when its process ended */
 	int32_t ret;
 	uint32_t stream_id;
 	enum { WT_API_PLAIN = 0, WT_API_LAUNCH, WT_API_COPY, WT_API_OBJECT } detail;
@@ -144,7 +145,7 @@ struct wt_store_api {
 		} launch;
 		struct {
 			uint64_t dst, src, bytes;
-			uint32_t kind;	/* enum wt_copy_kind */
+			uint32_t kind; /* enum wt_copy_kind */
 		} copy;
 		struct {
 			uint64_t object, value;
@@ -153,24 +154,24 @@ struct wt_store_api {
 };
 
 struct wt_store_lost {
-	uint32_t process_id;	/* 0: the whole trace */
-	const char *cause;	/* wt_lost__name() */
+	uint32_t process_id; /* 0: the whole trace */
+	const char *cause;   /* wt_lost__name() */
 	uint64_t count;
 };
 
-struct wt_store_clock {	/* one calibration */
+struct wt_store_clock {                 /* one calibration */
 	uint32_t process_id, device_id; /* device 0: CPU clock */
 	uint64_t taken_ns;
-	uint64_t ticks;		/* of the CPU or GPU clock … */
-	uint64_t ns;		/* … which is this time */
+	uint64_t ticks;                     /* of the CPU or GPU clock … */
+	uint64_t ns;                        /* … which is this time */
 	uint64_t realtime_ns, monotonic_ns; /* of CPU samples; WT_ABSENT */
-	uint64_t width_ns;	/* uncertainty; WT_ABSENT */
+	uint64_t width_ns;                  /* uncertainty; WT_ABSENT */
 };
 
 struct wt_store_status {
-	uint32_t process_id;	/* 0: the collector */
-	const char *source;	/* "hsa", "hip", "collector" */
-	const char *level;	/* "info", "degraded", "off" */
+	uint32_t process_id; /* 0: the collector */
+	const char *source;  /* "hsa", "hip", "collector" */
+	const char *level;   /* "info", "degraded", "off" */
 	const char *text;
 };
 

@@ -34,7 +34,8 @@ static int prepare_insert(struct wt_store *store, enum wt_table table, unsigned 
 	int length = snprintf(sql, sizeof(sql), "INSERT INTO %s VALUES ", wt_tables[table].name);
 
 	for (unsigned row = 0; row < row_cnt; row++) {
-		length += snprintf(sql + length, sizeof(sql) - (size_t)length, "%s(?", row ? "," : "");
+		length += snprintf(
+			sql + length, sizeof(sql) - (size_t)length, "%s(?", row ? "," : "");
 		for (unsigned column = 1; column < wt_tables[table].column_cnt; column++)
 			length += snprintf(sql + length, sizeof(sql) - (size_t)length, ",?");
 		length += snprintf(sql + length, sizeof(sql) - (size_t)length, ")");
@@ -42,8 +43,8 @@ static int prepare_insert(struct wt_store *store, enum wt_table table, unsigned 
 	return wt_sql__prepare(store->db, stmt, sql, err);
 }
 
-static int prepare_batch(struct wt_store *store, enum wt_table table, struct wt_batch *batch,
-	struct wt_err **err)
+static int prepare_batch(
+	struct wt_store *store, enum wt_table table, struct wt_batch *batch, struct wt_err **err)
 {
 	batch->table = table;
 	batch->column_cnt = wt_tables[table].column_cnt;
@@ -84,8 +85,8 @@ static int find_bases(struct wt_store *store, bool fresh, struct wt_err **err)
 static int load_strings(struct wt_store *store, struct wt_err **err)
 {
 	sqlite3_stmt *stmt = NULL;
-	int step, code = wt_sql__prepare(store->db, &stmt, "SELECT id, string FROM wt_string ORDER BY id",
-		err);
+	int step, code = wt_sql__prepare(
+			  store->db, &stmt, "SELECT id, string FROM wt_string ORDER BY id", err);
 
 	if (code)
 		return code;
@@ -94,8 +95,8 @@ static int load_strings(struct wt_store *store, struct wt_err **err)
 		size_t length = (size_t)sqlite3_column_bytes(stmt, 1);
 		uint32_t id = wt_strset__intern(&store->strings, text ? text : "", length);
 
-		if (!id || (id > store->string_ids.cnt &&
-				   wt_vec__push(&store->string_ids, sqlite3_column_int64(stmt, 0)))) {
+		if (!id || (id > store->string_ids.cnt && wt_vec__push(&store->string_ids,
+								  sqlite3_column_int64(stmt, 0)))) {
 			code = wt_err__new(err, -ENOMEM, "out of memory");
 			break;
 		}
@@ -166,7 +167,8 @@ static int add_fixed_rows(struct wt_store *store, struct wt_err **err)
 	int code = wt_sql__exec(store->db,
 		"INSERT INTO wt_meta(key, value) VALUES ('schema_version', '3'),"
 		" ('gpu_stride', '1000'), ('pid_stride', '10000000'),"
-		" ('wavetap', '" WAVETAP_VERSION "')", err);
+		" ('wavetap', '" WAVETAP_VERSION "')",
+		err);
 
 	for (const struct wt_unknown_row *row = wt_unknown_rows; !code && row->view; row++)
 		code = wt_sql__execf(store->db, err,
@@ -209,14 +211,22 @@ static int drop_dangling(struct wt_store *store, struct wt_err **err)
 		const char *column;
 		enum wt_table target;
 	} references[] = {
-		{WT_T_THREAD, "process_id", WT_T_PROCESS}, {WT_T_DEVICE, "process_id", WT_T_PROCESS},
-		{WT_T_QUEUE, "process_id", WT_T_PROCESS}, {WT_T_QUEUE, "device_id", WT_T_DEVICE},
-		{WT_T_STREAM, "process_id", WT_T_PROCESS}, {WT_T_STREAM, "device_id", WT_T_DEVICE},
-		{WT_T_SYMBOL, "process_id", WT_T_PROCESS}, {WT_T_SYMBOL, "device_id", WT_T_DEVICE},
-		{WT_T_LANE, "process_id", WT_T_PROCESS}, {WT_T_LANE, "device_id", WT_T_DEVICE},
-		{WT_T_LANE, "queue_id", WT_T_QUEUE}, {WT_T_LANE, "stream_id", WT_T_STREAM},
-		{WT_T_SHAPE, "symbol_id", WT_T_SYMBOL}, {WT_T_CALL, "process_id", WT_T_PROCESS},
-		{WT_T_CALL, "thread_id", WT_T_THREAD}, {WT_T_CALL, "stream_id", WT_T_STREAM},
+		{WT_T_THREAD, "process_id", WT_T_PROCESS},
+		{WT_T_DEVICE, "process_id", WT_T_PROCESS},
+		{WT_T_QUEUE, "process_id", WT_T_PROCESS},
+		{WT_T_QUEUE, "device_id", WT_T_DEVICE},
+		{WT_T_STREAM, "process_id", WT_T_PROCESS},
+		{WT_T_STREAM, "device_id", WT_T_DEVICE},
+		{WT_T_SYMBOL, "process_id", WT_T_PROCESS},
+		{WT_T_SYMBOL, "device_id", WT_T_DEVICE},
+		{WT_T_LANE, "process_id", WT_T_PROCESS},
+		{WT_T_LANE, "device_id", WT_T_DEVICE},
+		{WT_T_LANE, "queue_id", WT_T_QUEUE},
+		{WT_T_LANE, "stream_id", WT_T_STREAM},
+		{WT_T_SHAPE, "symbol_id", WT_T_SYMBOL},
+		{WT_T_CALL, "process_id", WT_T_PROCESS},
+		{WT_T_CALL, "thread_id", WT_T_THREAD},
+		{WT_T_CALL, "stream_id", WT_T_STREAM},
 		{WT_T_PROCESS, "parent_id", WT_T_PROCESS},
 	};
 	int64_t dropped = 0;
@@ -224,7 +234,8 @@ static int drop_dangling(struct wt_store *store, struct wt_err **err)
 	for (unsigned i = 0; i < sizeof(references) / sizeof(references[0]); i++) {
 		const char *column = references[i].column;
 		int code = wt_sql__execf(store->db, err,
-			"UPDATE %s SET %s = NULL WHERE %s IS NOT NULL AND %s NOT IN (SELECT id FROM %s)",
+			"UPDATE %s SET %s = NULL WHERE %s IS NOT NULL AND %s NOT IN (SELECT id "
+			"FROM %s)",
 			wt_tables[references[i].table].name, column, column, column,
 			wt_tables[references[i].target].name);
 
@@ -248,8 +259,8 @@ static int name_launches(struct wt_store *store, struct wt_err **err)
 		"CREATE TEMP TABLE wt_started(launch_id INTEGER, symbol_id INTEGER)", err);
 
 	if (!code)
-		code = wt_sql__prepare(store->db, &stmt, "INSERT INTO temp.wt_started VALUES (?, ?)",
-			err);
+		code = wt_sql__prepare(
+			store->db, &stmt, "INSERT INTO temp.wt_started VALUES (?, ?)", err);
 	for (uint32_t id = 1; !code && id <= store->started.cnt; id++) {
 		struct wt_started pair;
 
@@ -268,7 +279,8 @@ static int name_launches(struct wt_store *store, struct wt_err **err)
 			" JOIN wt_symbol y ON y.id = t.symbol_id WHERE t.launch_id = wt_launch.id"
 			" GROUP BY t.launch_id HAVING count(DISTINCT y.name_id) = 1)"
 			" WHERE id IN (SELECT launch_id FROM temp.wt_started);"
-			"DROP TABLE temp.wt_started", err);
+			"DROP TABLE temp.wt_started",
+			err);
 	return code;
 }
 
@@ -282,8 +294,10 @@ int wt_store_write__finish(struct wt_store *store, bool fresh, struct wt_err **e
 	if (!code)
 		code = wt_sql__exec(store->db,
 			"INSERT INTO wt_meta(key, value) SELECT 'pid', pid FROM wt_process"
-			" WHERE pid IS NOT NULL AND NOT EXISTS (SELECT 1 FROM wt_meta WHERE key = 'pid')"
-			" ORDER BY id LIMIT 1", err);
+			" WHERE pid IS NOT NULL AND NOT EXISTS (SELECT 1 FROM wt_meta WHERE key = "
+			"'pid')"
+			" ORDER BY id LIMIT 1",
+			err);
 	if (!code && fresh)
 		code = wt_sql__exec(store->db, wt_schema_views, err);
 	if (!code)

@@ -117,8 +117,8 @@ static int fail(struct wt_store *store, int code)
 static int insert(struct wt_store *store, enum wt_table table, sqlite3_stmt *stmt)
 {
 	if (sqlite3_step(stmt) != SQLITE_DONE && !store->failed)
-		store->failed = wt_sql__error(store->db, &store->err, "cannot add a row to %s",
-			wt_tables[table].name);
+		store->failed = wt_sql__error(
+			store->db, &store->err, "cannot add a row to %s", wt_tables[table].name);
 	sqlite3_reset(stmt);
 	return store->failed;
 }
@@ -243,7 +243,8 @@ static uint32_t lane_id(struct wt_store *store, const struct wt_store_op *op)
 /* No padding: the key is compared as bytes. */
 struct shape_key {
 	uint64_t kernel_object;
-	uint32_t kind, symbol_id, grid[3], block[3], group_bytes, private_bytes, copy_kind, overlaps;
+	uint32_t kind, symbol_id, grid[3], block[3], group_bytes, private_bytes, copy_kind,
+		overlaps;
 };
 static_assert(sizeof(struct shape_key) == 56, "shape key");
 
@@ -309,7 +310,8 @@ static_assert(sizeof(struct call_key) == 32, "call key");
 
 static uint32_t call_id(struct wt_store *store, const struct wt_store_api *api)
 {
-	struct call_key key = {.process_id = api->process_id, .thread_id = api->thread_id,
+	struct call_key key = {.process_id = api->process_id,
+		.thread_id = api->thread_id,
 		.stream_id = api->stream_id};
 	bool fresh;
 	uint32_t id;
@@ -340,8 +342,8 @@ static_assert(sizeof(struct launch_key) == 40, "launch key");
 
 static uint32_t launch_id(struct wt_store *store, const struct wt_store_api *api)
 {
-	struct launch_key key = {.function = api->launch.function,
-		.shared_bytes = api->launch.shared_bytes};
+	struct launch_key key = {
+		.function = api->launch.function, .shared_bytes = api->launch.shared_bytes};
 	bool fresh;
 	uint32_t id;
 	struct row row;
@@ -406,7 +408,7 @@ int wt_store__add_op(struct wt_store *store, const struct wt_store_op *op)
 	bool timed = op->start_ns != WT_ABSENT && op->end_ns != WT_ABSENT;
 	const char *untimed = op->untimed ? wt_lost__name(op->untimed) : "";
 	bool has_copy = op->kind != WT_OP_KERNEL &&
-		(op->bytes != WT_ABSENT || op->dst != WT_ABSENT || op->src != WT_ABSENT);
+			(op->bytes != WT_ABSENT || op->dst != WT_ABSENT || op->src != WT_ABSENT);
 	uint32_t shape, lane, state = 0;
 	int64_t id;
 	struct row row;
@@ -465,7 +467,7 @@ static int add_api_detail(struct wt_store *store, const struct wt_store_api *api
 int wt_store__add_api(struct wt_store *store, const struct wt_store_api *api)
 {
 	bool returned = api->start_ns != WT_ABSENT && api->end_ns != WT_ABSENT &&
-		api->end_ns >= api->start_ns;
+			api->end_ns >= api->start_ns;
 	uint32_t call, launch = 0;
 	struct row row;
 

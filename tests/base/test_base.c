@@ -42,8 +42,9 @@ static void test_err(void **state)
 	assert_string_equal(wt_err__hint_text(err), "inner 1");
 	file = open_memstream(&text, &bytes);
 	wt_err__print(file, err);
-	assert_string_equal(text_of(file, &text), "wavetap: cannot store the trace: cannot write x.db: "
-						  "No space left on device\nhint: inner 1\n");
+	assert_string_equal(text_of(file, &text),
+		"wavetap: cannot store the trace: cannot write x.db: "
+		"No space left on device\nhint: inner 1\n");
 	free(text);
 	wt_err__new(&err, -EINVAL, "another");
 	assert_int_equal(wt_err__code(err), -EINVAL);
@@ -127,7 +128,8 @@ static void test_strset(void **state)
 		char bytes[40] = {0};
 
 		assert_true(wt_strset__intern(&set, bytes, length) > 0);
-		assert_int_equal(wt_strset__length(&set, wt_strset__find(&set, bytes, length)), length);
+		assert_int_equal(
+			wt_strset__length(&set, wt_strset__find(&set, bytes, length)), length);
 	}
 	wt_strset__free(&set);
 }
@@ -141,7 +143,8 @@ static void test_json(void **state)
 
 	(void)state;
 	wt_json__object(&json);
-	wt_json__key_string(&json, "s", "a\"b\\c\n\x01\x7f \xc3\xa4 \xff \xe2\x82 \xed\xa0\x80 \xc0\x80");
+	wt_json__key_string(
+		&json, "s", "a\"b\\c\n\x01\x7f \xc3\xa4 \xff \xe2\x82 \xed\xa0\x80 \xc0\x80");
 	wt_json__key(&json, "a");
 	wt_json__array(&json);
 	wt_json__int(&json, INT64_MIN);
@@ -157,7 +160,8 @@ static void test_json(void **state)
 	wt_json__end(&json);
 	wt_json__end(&json);
 	assert_string_equal(text_of(file, &text),
-		"{\"s\":\"a\\\"b\\\\c\\n\\u0001\\u007f \xc3\xa4 \xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd "
+		"{\"s\":\"a\\\"b\\\\c\\n\\u0001\\u007f \xc3\xa4 \xef\xbf\xbd "
+		"\xef\xbf\xbd\xef\xbf\xbd "
 		"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\","
 		"\"a\":[-9223372036854775808,18446744073709551615,0.5,null,true,null,{},[]]}\n");
 	free(text);
@@ -177,20 +181,22 @@ static void test_units(void **state)
 	static const struct {
 		uint64_t ns;
 		const char *text;
-	} times[] = {{0, "0 ns"}, {312, "312 ns"}, {999, "999 ns"}, {1000, "1.00 us"}, {50000, "50.0 us"},
-		{999499, "999 us"}, {999500, "1.00 ms"}, {1250000, "1.25 ms"}, {4100000000, "4.10 s"},
-		{75000000000, "75.0 s"}, {725000000000, "12 m 05 s"}, {7500000000000, "2 h 05 m"},
-		{UINT64_MAX, "5124095 h 34 m"}};
+	} times[] = {{0, "0 ns"}, {312, "312 ns"}, {999, "999 ns"}, {1000, "1.00 us"},
+		{50000, "50.0 us"}, {999499, "999 us"}, {999500, "1.00 ms"}, {1250000, "1.25 ms"},
+		{4100000000, "4.10 s"}, {75000000000, "75.0 s"}, {725000000000, "12 m 05 s"},
+		{7500000000000, "2 h 05 m"}, {UINT64_MAX, "5124095 h 34 m"}};
 	static const struct {
 		const char *text;
 		int code;
 		uint64_t value;
 	} sizes[] = {{"512M", 0, 512ull << 20}, {"1.5G", 0, 3ull << 29}, {"4096", 0, 4096},
 		{"64 KiB", 0, 65536}, {"1kb", 0, 1024}, {"", -EINVAL, 0}, {"-1", -EINVAL, 0},
-		{"1X", -EINVAL, 0}, {"nan", -EINVAL, 0}, {"0x10", -EINVAL, 0}, {"99999999T", -ERANGE, 0}},
+		{"1X", -EINVAL, 0}, {"nan", -EINVAL, 0}, {"0x10", -EINVAL, 0},
+		{"99999999T", -ERANGE, 0}},
 	  durations[] = {{"10", 0, 10000000000}, {"10s", 0, 10000000000}, {"1.5ms", 0, 1500000},
-		{"200us", 0, 200000}, {"30ns", 0, 30}, {"2m", 0, 120000000000}, {"1h", 0, 3600000000000},
-		{"1y", -EINVAL, 0}, {"s", -EINVAL, 0}, {"1e30s", -ERANGE, 0}};
+		  {"200us", 0, 200000}, {"30ns", 0, 30}, {"2m", 0, 120000000000},
+		  {"1h", 0, 3600000000000}, {"1y", -EINVAL, 0}, {"s", -EINVAL, 0},
+		  {"1e30s", -ERANGE, 0}};
 	char text[WT_UNITS_BYTES];
 	uint64_t value;
 
@@ -203,7 +209,8 @@ static void test_units(void **state)
 			assert_int_equal(value, sizes[i].value);
 	}
 	for (unsigned i = 0; i < sizeof(durations) / sizeof(durations[0]); i++) {
-		assert_int_equal(wt_units__parse_duration(durations[i].text, &value), durations[i].code);
+		assert_int_equal(
+			wt_units__parse_duration(durations[i].text, &value), durations[i].code);
 		if (!durations[i].code)
 			assert_int_equal(value, durations[i].value);
 	}
@@ -238,9 +245,10 @@ static char *print_table(struct wt_table *table, size_t width, bool csv)
 static void test_table(void **state)
 {
 	static const struct wt_table_column columns[] = {{"Total", WT_TABLE_RIGHT},
-		{"Max", WT_TABLE_RIGHT | WT_TABLE_DROP}, {"Empty", WT_TABLE_HIDE}, {"Name", WT_TABLE_FLEX}};
-	static const char *const cells[] = {"1 s", "2", "", "a_kernel_with_a_long_name", "10 ms", "123456",
-		NULL, "b,\"\303\244\"\x1b[2J"};
+		{"Max", WT_TABLE_RIGHT | WT_TABLE_DROP}, {"Empty", WT_TABLE_HIDE},
+		{"Name", WT_TABLE_FLEX}};
+	static const char *const cells[] = {"1 s", "2", "", "a_kernel_with_a_long_name", "10 ms",
+		"123456", NULL, "b,\"\303\244\"\x1b[2J"};
 	struct wt_table *table = wt_table__new(columns, 4);
 
 	(void)state;
@@ -266,8 +274,12 @@ static void test_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_err), cmocka_unit_test(test_vec), cmocka_unit_test(test_map),
-		cmocka_unit_test(test_strset), cmocka_unit_test(test_json), cmocka_unit_test(test_units),
+		cmocka_unit_test(test_err),
+		cmocka_unit_test(test_vec),
+		cmocka_unit_test(test_map),
+		cmocka_unit_test(test_strset),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_units),
 		cmocka_unit_test(test_table),
 	};
 

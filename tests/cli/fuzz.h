@@ -34,7 +34,7 @@ static inline bool fuzz_goes_on(struct fuzz *fuzz)
 	fuzz->rounds++;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec < fuzz->end.tv_sec ||
-		(now.tv_sec == fuzz->end.tv_sec && now.tv_nsec < fuzz->end.tv_nsec);
+	       (now.tv_sec == fuzz->end.tv_sec && now.tv_nsec < fuzz->end.tv_nsec);
 }
 
 /* Below `limit`. */

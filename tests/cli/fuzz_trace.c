@@ -50,7 +50,8 @@ static void damage_bytes(struct fuzz *fuzz, uint8_t *data, size_t *bytes)
 		data[at % *bytes] = (uint8_t)fuzz_below(fuzz, 256);
 	}
 	if (!fuzz_below(fuzz, 8))
-		memcpy(data + page, data + fuzz_below(fuzz, (uint32_t)(*bytes / PAGE)) * PAGE, PAGE / 2);
+		memcpy(data + page, data + fuzz_below(fuzz, (uint32_t)(*bytes / PAGE)) * PAGE,
+			PAGE / 2);
 	if (!fuzz_below(fuzz, 8))
 		*bytes = fuzz_below(fuzz, (uint32_t)*bytes) + 1;
 }
@@ -59,23 +60,25 @@ static void damage_bytes(struct fuzz *fuzz, uint8_t *data, size_t *bytes)
 static void damage_values(struct fuzz *fuzz)
 {
 	static const char *const columns[][2] = {{"wt_op", "start"}, {"wt_op", "duration"},
-		{"wt_op", "shape_id"}, {"wt_op", "lane_id"}, {"wt_api", "call_id"}, {"wt_api", "start"},
-		{"wt_api", "duration"}, {"wt_string", "string"}, {"wt_symbol", "name_id"},
-		{"wt_shape", "kind"}, {"wt_shape", "copy_kind"}, {"wt_copy", "bytes"},
-		{"wt_device", "name"}, {"wt_device", "bdf"}, {"wt_lost", "count"}, {"wt_lost", "cause"},
-		{"wt_status", "text"}, {"wt_status", "level"}, {"wt_run", "origin_ns"},
-		{"wt_run", "origin_realtime_ns"}, {"wt_process", "pid"}, {"wt_process", "joined"},
-		{"wt_meta", "value"}, {"wt_clock", "width_ns"}, {"wt_state", "untimed"}};
-	static const char *const values[] = {"'text'", "x'00ff80'", "1e300", "-1", "9223372036854775807",
-		"-9223372036854775808", "NULL", "0", "zeroblob(1000000)", "'_ZN' || hex(zeroblob(5000))",
-		"char(27) || '[2J' || char(10)"};
+		{"wt_op", "shape_id"}, {"wt_op", "lane_id"}, {"wt_api", "call_id"},
+		{"wt_api", "start"}, {"wt_api", "duration"}, {"wt_string", "string"},
+		{"wt_symbol", "name_id"}, {"wt_shape", "kind"}, {"wt_shape", "copy_kind"},
+		{"wt_copy", "bytes"}, {"wt_device", "name"}, {"wt_device", "bdf"},
+		{"wt_lost", "count"}, {"wt_lost", "cause"}, {"wt_status", "text"},
+		{"wt_status", "level"}, {"wt_run", "origin_ns"}, {"wt_run", "origin_realtime_ns"},
+		{"wt_process", "pid"}, {"wt_process", "joined"}, {"wt_meta", "value"},
+		{"wt_clock", "width_ns"}, {"wt_state", "untimed"}};
+	static const char *const values[] = {"'text'", "x'00ff80'", "1e300", "-1",
+		"9223372036854775807", "-9223372036854775808", "NULL", "0", "zeroblob(1000000)",
+		"'_ZN' || hex(zeroblob(5000))", "char(27) || '[2J' || char(10)"};
 	sqlite3 *db;
 
 	if (sqlite3_open(path, &db) == SQLITE_OK)
 		for (uint32_t cnt = 1 + fuzz_below(fuzz, 4); cnt; cnt--) {
 			const char *const *column = columns[fuzz_below(fuzz, 25)];
-			char *sql = sqlite3_mprintf("PRAGMA ignore_check_constraints = ON;"
-						    "UPDATE OR IGNORE %s SET \"%s\" = %s WHERE id %% %d = 0",
+			char *sql = sqlite3_mprintf(
+				"PRAGMA ignore_check_constraints = ON;"
+				"UPDATE OR IGNORE %s SET \"%s\" = %s WHERE id %% %d = 0",
 				column[0], column[1], values[fuzz_below(fuzz, 11)],
 				1 + (int)fuzz_below(fuzz, 3));
 

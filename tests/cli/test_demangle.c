@@ -18,17 +18,22 @@ static void test_names(void **state)
 	} cases[] = {
 		{"_Z6vecAddPfS_S_i", "vecAdd(float*, float*, float*, int)", "vecAdd"},
 		{"_Z6vecAddPfS_S_i.kd", "vecAdd(float*, float*, float*, int)", "vecAdd"},
-		{"_ZN2ns4gemmILi16EfEEvPT0_", "void ns::gemm<16, float>(float*)", "gemm<16, float>"},
+		{"_ZN2ns4gemmILi16EfEEvPT0_", "void ns::gemm<16, float>(float*)",
+			"gemm<16, float>"},
 		{"Cijk_Ailk_Bljk_SB_MT64x64x16.kd", "Cijk_Ailk_Bljk_SB_MT64x64x16",
 			"Cijk_Ailk_Bljk_SB_MT64x64x16"},
 		{"_ZN12_GLOBAL__N_16kernelIfEEvPT_",
 			"void (anonymous namespace)::kernel<float>(float*)", "kernel<float>"},
 		{"_ZN2at6native1kINS0_3AddIfEESt5arrayIPcLm3EEEEvT0_",
-			"void at::native::k<at::native::Add<float>, std::array<char*, 3ul> >(std::array<char*, "
-			"3ul>)", "k<Add<float>, array<char*, 3ul> >"},
+			"void at::native::k<at::native::Add<float>, std::array<char*, 3ul> "
+			">(std::array<char*, "
+			"3ul>)",
+			"k<Add<float>, array<char*, 3ul> >"},
 		/* a lambda's call operator */
-		{"_ZZN1n3runEvENKUlPfiE_clES0_i", "n::run()::{lambda(float*, int)#1}::operator()(float*, int)"
-			" const", "operator()"},
+		{"_ZZN1n3runEvENKUlPfiE_clES0_i",
+			"n::run()::{lambda(float*, int)#1}::operator()(float*, int)"
+			" const",
+			"operator()"},
 		/* newer than the demangler: the name is still there */
 		{"_ZN4vllm6kernelIN3c104HalfETnPFT_RKS3_EXadL_ZNS_1sIS2_EES3_S5_EEEEvPS4_",
 			"_ZN4vllm6kernelIN3c104HalfETnPFT_RKS3_EXadL_ZNS_1sIS2_EES3_S5_EEEEvPS4_",
@@ -64,7 +69,8 @@ static void test_bounds(void **state)
 
 	(void)state;
 	for (int i = 0; i < 60; i++)
-		snprintf(name + strlen(name), 32, "1BIS%c_S%c_E", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i % 36],
+		snprintf(name + strlen(name), 32, "1BIS%c_S%c_E",
+			"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i % 36],
 			"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i % 36]);
 	strcat(name, "Evv");
 	text = wt_demangle(name, WT_NAMES_FULL);

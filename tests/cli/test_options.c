@@ -61,8 +61,9 @@ static void test_values(void **state)
 	char *operands[32];
 
 	(void)state;
-	assert_int_equal(parse("a -fvvo out b --limit=7 -n8 --buffer 1.5K --delay 20ms --by copy c", &s,
-				 false, operands), -1);
+	assert_int_equal(parse("a -fvvo out b --limit=7 -n8 --buffer 1.5K --delay 20ms --by copy c",
+				 &s, false, operands),
+		-1);
 	assert_int_equal(s.flag, 1);
 	assert_int_equal(s.verbose, 2);
 	assert_string_equal(s.output, "out");
@@ -101,9 +102,10 @@ static void test_stop_early(void **state)
 
 static void test_mistakes(void **state)
 {
-	static const char *const lines[] = {"--nonsense", "-z", "--limit", "-n", "--limit=", "--limit x",
-		"--limit -1", "--limit 99999999999999999999", "--buffer 1X", "--buffer -1", "--delay 1y",
-		"--delay nan", "--by kern", "--by kernel|api", "--by", "--force=1", "--later 3", "-fz",
+	static const char *const lines[] = {"--nonsense", "-z", "--limit", "-n",
+		"--limit=", "--limit x", "--limit -1", "--limit 99999999999999999999",
+		"--buffer 1X", "--buffer -1", "--delay 1y", "--delay nan", "--by kern",
+		"--by kernel|api", "--by", "--force=1", "--later 3", "-fz",
 		"--by=", "--buffer 0x10", "--delay inf", "--buffer 99999999999T"};
 	struct settings s;
 

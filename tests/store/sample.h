@@ -8,19 +8,19 @@
 #define SAMPLE_ORIGIN_NS 5000000000000ull
 
 /* What sample__add writes. */
-#define SAMPLE_API_CNT	     12
-#define SAMPLE_UNRETURNED    1
-#define SAMPLE_OP_CNT	     11
-#define SAMPLE_UNTIMED_CNT   3 /* of the operations: two untimed, one in flight */
-#define SAMPLE_KERNEL_CNT    8
-#define SAMPLE_COPY_CNT	     2
-#define SAMPLE_FILL_CNT	     1
+#define SAMPLE_API_CNT     12
+#define SAMPLE_UNRETURNED  1
+#define SAMPLE_OP_CNT      11
+#define SAMPLE_UNTIMED_CNT 3 /* of the operations: two untimed, one in flight */
+#define SAMPLE_KERNEL_CNT  8
+#define SAMPLE_COPY_CNT    2
+#define SAMPLE_FILL_CNT    1
 
 struct wt_store_options sample__options(enum wt_schema schema, enum wt_store_exists exists);
 /* Adds all rows; the failure, if there is one, is kept by the store. */
 void sample__add(struct wt_store *store);
 /* Opens, adds, closes. */
-int sample__write(const char *path, enum wt_schema schema, enum wt_store_exists exists,
-	struct wt_err **err);
+int sample__write(
+	const char *path, enum wt_schema schema, enum wt_store_exists exists, struct wt_err **err);
 
 #endif

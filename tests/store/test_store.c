@@ -77,15 +77,18 @@ static void test_counts(void **state)
 	write_sample(WT_SCHEMA_WAVETAP, WT_STORE_REFUSE);
 	assert_int_equal(number("SELECT count(*) FROM wt_op"), SAMPLE_OP_CNT);
 	assert_int_equal(number("SELECT count(*) FROM wt_api"), SAMPLE_API_CNT);
-	assert_int_equal(number("SELECT count(*) FROM rocpd_op"), SAMPLE_OP_CNT - SAMPLE_UNTIMED_CNT);
-	assert_int_equal(number("SELECT count(*) FROM rocpd_api"), SAMPLE_API_CNT - SAMPLE_UNRETURNED);
+	assert_int_equal(
+		number("SELECT count(*) FROM rocpd_op"), SAMPLE_OP_CNT - SAMPLE_UNTIMED_CNT);
+	assert_int_equal(
+		number("SELECT count(*) FROM rocpd_api"), SAMPLE_API_CNT - SAMPLE_UNRETURNED);
 	assert_int_equal(number("SELECT sum(count) FROM wt_left_out"),
 		SAMPLE_UNTIMED_CNT + SAMPLE_UNRETURNED);
 	assert_int_equal(number("SELECT sum(count) FROM wt_lost"), 18);
 	/* what events share is there once: 2 kernels with one shape each by 5 + 1 launches, … */
 	assert_int_equal(number("SELECT count(*) FROM wt_launch"), 3);
 	assert_int_equal(number("SELECT count(*) FROM wt_shape WHERE kind = 1"), 4);
-	assert_int_equal(number("SELECT count(*) FROM wt_string WHERE string = '_Z6vecAddPfS_S_i'"), 1);
+	assert_int_equal(
+		number("SELECT count(*) FROM wt_string WHERE string = '_Z6vecAddPfS_S_i'"), 1);
 }
 
 static void test_absent_is_null(void **state)
@@ -98,7 +101,8 @@ static void test_absent_is_null(void **state)
 		"SELECT name IS NULL FROM wt_thread WHERE id = 2",
 		"SELECT start IS NULL AND duration IS NULL FROM wt_op WHERE id = 6",
 		"SELECT private_bytes IS NULL FROM wt_shape WHERE symbol_id = 4",
-		"SELECT copy_kind IS NULL AND grid_x IS NULL AND group_bytes IS NULL FROM wt_shape s"
+		"SELECT copy_kind IS NULL AND grid_x IS NULL AND group_bytes IS NULL FROM wt_shape "
+		"s"
 		" JOIN wt_op o ON o.shape_id = s.id WHERE o.id = 9",
 		"SELECT count(*) = 0 FROM wt_copy WHERE id = 9",
 		"SELECT src IS NULL AND bytes = 4096 FROM wt_copy WHERE id = 10",
@@ -122,7 +126,8 @@ static void test_values(void **state)
 {
 	static const char *const truths[] = {
 		"SELECT start = 30000 AND duration = 10000 FROM wt_op WHERE id = 1",
-		"SELECT start = 5000000030000 AND \"end\" = 5000000040000 FROM rocpd_op WHERE id = 1",
+		"SELECT start = 5000000030000 AND \"end\" = 5000000040000 FROM rocpd_op WHERE id = "
+		"1",
 		"SELECT origin_ns = 5000000000000 AND shift_ns = 0 FROM wt_run WHERE id = 1",
 		"SELECT uuid = CAST(0xf00000000000abce AS INTEGER) FROM wt_device WHERE id = 1",
 		"SELECT in_flight = 1 AND untimed IS NULL FROM wt_state s JOIN wt_op o"
@@ -130,7 +135,8 @@ static void test_values(void **state)
 		"SELECT untimed = 'time.shared-signal' FROM wt_state s JOIN wt_op o"
 		" ON o.state_id = s.id WHERE o.id = 6",
 		"SELECT node = 3 << 8 FROM wt_op WHERE id = 11",
-		"SELECT overlaps = 1 FROM wt_shape s JOIN wt_op o ON o.shape_id = s.id WHERE o.id = 11",
+		"SELECT overlaps = 1 FROM wt_shape s JOIN wt_op o ON o.shape_id = s.id WHERE o.id "
+		"= 11",
 		/* launches of two functions that started kernels of two names */
 		"SELECT count(*) = 2 FROM wt_launch WHERE symbol_id IS NOT NULL",
 		"SELECT kernelName = '_ZN2ns4gemmILi16EfEEvPT0_' FROM kernel WHERE id = 2",
@@ -155,13 +161,23 @@ static void test_ambiguous_launch(void **state)
 	(void)state;
 	assert_int_equal(wt_store__open(&store, path, &options, &err), 0);
 	for (uint32_t i = 1; i <= 2; i++) {
-		wt_store__add_api(store, &(struct wt_store_api){.id = i, .name = "hipLaunchKernel",
-			.domain = "hip", .start_ns = SAMPLE_ORIGIN_NS, .end_ns = SAMPLE_ORIGIN_NS + 5,
-			.detail = WT_API_LAUNCH, .launch = {.function = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}}});
-		wt_store__add_op(store, &(struct wt_store_op){.kind = WT_OP_KERNEL, .api_id = i,
-			.symbol_id = i, .start_ns = SAMPLE_ORIGIN_NS, .end_ns = SAMPLE_ORIGIN_NS + 9});
+		wt_store__add_api(store,
+			&(struct wt_store_api){.id = i,
+				.name = "hipLaunchKernel",
+				.domain = "hip",
+				.start_ns = SAMPLE_ORIGIN_NS,
+				.end_ns = SAMPLE_ORIGIN_NS + 5,
+				.detail = WT_API_LAUNCH,
+				.launch = {.function = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}}});
+		wt_store__add_op(store, &(struct wt_store_op){.kind = WT_OP_KERNEL,
+						.api_id = i,
+						.symbol_id = i,
+						.start_ns = SAMPLE_ORIGIN_NS,
+						.end_ns = SAMPLE_ORIGIN_NS + 9});
 		wt_store__add_symbol(store, &(struct wt_store_symbol){.id = i,
-			.name = i == 1 ? "one" : "two", .loaded_ns = WT_ABSENT, .unloaded_ns = WT_ABSENT});
+						    .name = i == 1 ? "one" : "two",
+						    .loaded_ns = WT_ABSENT,
+						    .unloaded_ns = WT_ABSENT});
 	}
 	assert_int_equal(wt_store__close(store, &err), 0);
 	assert_int_equal(number("SELECT count(*) FROM wt_launch WHERE symbol_id IS NULL"), 1);
@@ -177,17 +193,24 @@ static void test_dangling(void **state)
 
 	(void)state;
 	assert_int_equal(wt_store__open(&store, path, &options, &err), 0);
-	wt_store__add_op(store, &(struct wt_store_op){.kind = WT_OP_KERNEL, .process_id = 9,
-		.device_id = 9, .queue_id = 9, .stream_id = 9, .symbol_id = 9,
-		.start_ns = SAMPLE_ORIGIN_NS, .end_ns = SAMPLE_ORIGIN_NS + 1});
+	wt_store__add_op(store, &(struct wt_store_op){.kind = WT_OP_KERNEL,
+					.process_id = 9,
+					.device_id = 9,
+					.queue_id = 9,
+					.stream_id = 9,
+					.symbol_id = 9,
+					.start_ns = SAMPLE_ORIGIN_NS,
+					.end_ns = SAMPLE_ORIGIN_NS + 1});
 	/* times that cannot be are not kept */
 	wt_store__add_op(store, &(struct wt_store_op){.kind = WT_OP_KERNEL,
-		.start_ns = SAMPLE_ORIGIN_NS + 9, .end_ns = SAMPLE_ORIGIN_NS});
+					.start_ns = SAMPLE_ORIGIN_NS + 9,
+					.end_ns = SAMPLE_ORIGIN_NS});
 	assert_int_equal(wt_store__close(store, &err), 0);
 	assert_int_equal(number("SELECT gpuId FROM rocpd_op"), -1);
 	assert_int_equal(number("SELECT count(*) FROM op WHERE description = ''"), 1);
 	assert_int_equal(number("SELECT count(*) FROM wt_status WHERE source = 'store'"
-				" AND level = 'degraded' AND text LIKE '%count=5'"), 1);
+				" AND level = 'degraded' AND text LIKE '%count=5'"),
+		1);
 	assert_int_equal(number("SELECT count FROM wt_left_out WHERE reason = 'time.reversed'"), 1);
 }
 
@@ -232,7 +255,8 @@ static void test_existing(void **state)
 	assert_int_equal(number("SELECT count(*) FROM wt_op"), SAMPLE_OP_CNT);
 	expect_failure(path, WT_SCHEMA_RPD, WT_STORE_APPEND, -EINVAL, "wavetap trace", "leave out");
 	write_sample(WT_SCHEMA_RPD, WT_STORE_REPLACE);
-	expect_failure(path, WT_SCHEMA_WAVETAP, WT_STORE_APPEND, -EINVAL, "RPD file", "--schema rpd");
+	expect_failure(
+		path, WT_SCHEMA_WAVETAP, WT_STORE_APPEND, -EINVAL, "RPD file", "--schema rpd");
 }
 
 /* A file that appears while the run lasts is not replaced. */
@@ -269,24 +293,32 @@ static void test_append(void **state)
 	assert_int_equal(number("SELECT shift_ns FROM wt_run WHERE id = 2"), 3600000000000);
 	assert_int_equal(number("SELECT count(*) FROM wt_op"), 2 * SAMPLE_OP_CNT);
 	assert_int_equal(number("SELECT count(*) FROM (SELECT * FROM rocpd_op o JOIN rocpd_string s"
-				" ON s.id = o.description_id)"), 2 * (SAMPLE_OP_CNT - SAMPLE_UNTIMED_CNT));
+				" ON s.id = o.description_id)"),
+		2 * (SAMPLE_OP_CNT - SAMPLE_UNTIMED_CNT));
 	/* the second run's rows refer to the second run's */
-	assert_int_equal(number("SELECT count(*) FROM wt_op o JOIN wt_lane l ON l.id = o.lane_id"
-				" JOIN wt_device d ON d.id = l.device_id JOIN wt_process p"
-				" ON p.id = d.process_id WHERE o.id > 11 AND p.id > 2 AND o.api_id > 12"),
+	assert_int_equal(
+		number("SELECT count(*) FROM wt_op o JOIN wt_lane l ON l.id = o.lane_id"
+		       " JOIN wt_device d ON d.id = l.device_id JOIN wt_process p"
+		       " ON p.id = d.process_id WHERE o.id > 11 AND p.id > 2 AND o.api_id > 12"),
 		SAMPLE_OP_CNT - 1);
-	assert_int_equal(number("SELECT count(*) FROM wt_string"), number("SELECT count(DISTINCT string)"
-				" FROM wt_string"));
+	assert_int_equal(
+		number("SELECT count(*) FROM wt_string"), number("SELECT count(DISTINCT string)"
+								 " FROM wt_string"));
 	assert_int_equal(number("SELECT TotalCalls FROM top WHERE Name = '_Z6vecAddPfS_S_i'"), 6);
 	/* both wrote the same moments */
-	assert_int_equal(number("SELECT count(*) FROM rocpd_op a JOIN rocpd_op b ON a.id = b.id + 11"
-				" WHERE a.start <> b.start"), 0);
+	assert_int_equal(
+		number("SELECT count(*) FROM rocpd_op a JOIN rocpd_op b ON a.id = b.id + 11"
+		       " WHERE a.start <> b.start"),
+		0);
 	/* after a reboot BOOTTIME starts again: the wall clock counts */
 	options.origin_ns = 1000;
 	options.origin_realtime_ns = 1700000000000000000ull + 86400000000000ull;
 	assert_int_equal(wt_store__open(&store, path, &options, &err), 0);
-	wt_store__add_api(store, &(struct wt_store_api){.id = 1, .name = "hipFree", .domain = "hip",
-		.start_ns = 2000, .end_ns = 3000});
+	wt_store__add_api(store, &(struct wt_store_api){.id = 1,
+					 .name = "hipFree",
+					 .domain = "hip",
+					 .start_ns = 2000,
+					 .end_ns = 3000});
 	assert_int_equal(wt_store__close(store, &err), 0);
 	assert_int_equal(number("SELECT start FROM wt_api WHERE id = 25"), 86400000000000 + 1000);
 }
@@ -302,7 +334,8 @@ static void test_append_is_locked(void **state)
 	expect_failure(path, WT_SCHEMA_RPD, WT_STORE_APPEND, -EBUSY, "another program", "wait");
 	sqlite3_close(other);
 	write_sample(WT_SCHEMA_RPD, WT_STORE_APPEND);
-	assert_int_equal(number("SELECT count(*) FROM rocpd_op"), 2 * (SAMPLE_OP_CNT - SAMPLE_UNTIMED_CNT));
+	assert_int_equal(
+		number("SELECT count(*) FROM rocpd_op"), 2 * (SAMPLE_OP_CNT - SAMPLE_UNTIMED_CNT));
 }
 
 static void test_replaces_through_link(void **state)
@@ -331,8 +364,10 @@ static void test_unwritable(void **state)
 	(void)state;
 	snprintf(other, sizeof(other), "%s/missing/t.db", folder);
 	expect_failure(other, WT_SCHEMA_WAVETAP, WT_STORE_REFUSE, -ENOENT, "missing", "mkdir -p");
-	expect_failure(folder, WT_SCHEMA_WAVETAP, WT_STORE_REPLACE, -EINVAL, "not a regular file", "");
-	expect_failure("/dev/null", WT_SCHEMA_WAVETAP, WT_STORE_REPLACE, -EINVAL, "not a regular file", "");
+	expect_failure(
+		folder, WT_SCHEMA_WAVETAP, WT_STORE_REPLACE, -EINVAL, "not a regular file", "");
+	expect_failure("/dev/null", WT_SCHEMA_WAVETAP, WT_STORE_REPLACE, -EINVAL,
+		"not a regular file", "");
 	expect_failure("/proc/t.db", WT_SCHEMA_WAVETAP, WT_STORE_REFUSE, -ENOENT, "/proc", "");
 }
 

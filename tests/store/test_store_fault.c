@@ -119,8 +119,9 @@ static sqlite3_vfs fault_vfs;
 
 static int fault_write(sqlite3_file *file, const void *bytes, int length, sqlite3_int64 offset)
 {
-	const sqlite3_io_methods *real = *(const sqlite3_io_methods **)((char *)file + fault_vfs.szOsFile -
-		(int)sizeof(void *));
+	const sqlite3_io_methods *real =
+		*(const sqlite3_io_methods **)((char *)file + fault_vfs.szOsFile -
+					       (int)sizeof(void *));
 
 	if (fails(&fault.writes, fault.write))
 		return fault.writes % 2 ? SQLITE_FULL : SQLITE_IOERR_WRITE;
@@ -136,7 +137,8 @@ static int fault_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, in
 	if (rc != SQLITE_OK || !file->pMethods)
 		return rc;
 	/* the file is unix's own; the space behind it remembers its methods */
-	memcpy((char *)file + fault_vfs.szOsFile - (int)sizeof(void *), &file->pMethods, sizeof(void *));
+	memcpy((char *)file + fault_vfs.szOsFile - (int)sizeof(void *), &file->pMethods,
+		sizeof(void *));
 	fault_methods = *file->pMethods;
 	fault_methods.iVersion = 1;
 	fault_methods.xWrite = fault_write;
@@ -174,10 +176,12 @@ static int set_up(void **state)
 static void expect_complete(enum wt_schema schema, int runs)
 {
 	static const char *const sums[] = {
-		"SELECT (SELECT sum(start + duration) FROM wt_op) + (SELECT sum(start) FROM wt_api) +"
+		"SELECT (SELECT sum(start + duration) FROM wt_op) + (SELECT sum(start) FROM "
+		"wt_api) +"
 		" (SELECT sum(length(string)) FROM wt_string) + (SELECT count(*) FROM op) +"
 		" (SELECT count(*) FROM api) + (SELECT count(*) FROM wt_unknown)",
-		"SELECT (SELECT sum(\"end\" - 5000000000000) FROM rocpd_op) + (SELECT count(*) FROM op) +"
+		"SELECT (SELECT sum(\"end\" - 5000000000000) FROM rocpd_op) + (SELECT count(*) "
+		"FROM op) +"
 		" (SELECT count(*) FROM api) * 100 + (SELECT count(*) FROM kernel) * 1000"};
 	static int64_t expected[2][3];
 	struct wt_trace trace;
@@ -233,8 +237,9 @@ static void fail_each(enum wt_schema schema, bool append, bool writes, bool from
 	{
 		struct wt_err *err = NULL;
 
-		assert_int_equal(sample__write(path, schema, append ? WT_STORE_APPEND : WT_STORE_REFUSE,
-					 &err), 0);
+		assert_int_equal(sample__write(path, schema,
+					 append ? WT_STORE_APPEND : WT_STORE_REFUSE, &err),
+			0);
 		total = writes ? fault.writes : fault.allocations;
 	}
 	stride = getenv("WT_FAULT_ALL") || total < 20 ? 1 : total / 20 | 1;
@@ -253,7 +258,8 @@ static void fail_each(enum wt_schema schema, bool append, bool writes, bool from
 		else
 			assert_int_not_equal(access(path, F_OK), 0);
 	}
-	/* what SQLite can do without, and the sync of the folder, fail without harm; most must show */
+	/* what SQLite can do without, and the sync of the folder, fail without harm; most must show
+	 */
 	assert_true(failed * 2 > total / stride);
 	unlink(path);
 }
