@@ -73,7 +73,7 @@ struct wt_store {
  * it. */
 extern const char *wt_store__vfs;
 
-/* write.c: inserts the rows that wait in the batches. */
+/* row.c: inserts the rows that wait in the batches. */
 int wt_store_write__flush(struct wt_store *store);
 
 /* work.c: tables and statements of the work file; `fresh` when it has no rows yet. */
