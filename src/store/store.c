@@ -138,7 +138,9 @@ static int open_source(struct wt_store *store, struct wt_err **err)
 	}
 	if (!code || code == -EILSEQ)
 		return code;
-	if (code == -ENOMEM)
+	if (code == -EROFS)
+		wt_err__hint(err, "write to another file, or make this one writable");
+	if (code == -ENOMEM || code == -EROFS)
 		return code;
 	/* a file system without locks */
 	wt_err__clear(err);

@@ -197,6 +197,47 @@ class Summary(Case):
         self.assertEqual({row["name"]: row["count"] for row in data["rows"]},
                          {"Cijk": 1, "em": 2, "(other)": 3})
 
+    def test_empty(self):
+        """An empty trace says why."""
+        import sqlite3
+        path = os.path.join(self.folder, "empty-trace.db")
+        for statement, wanted in (
+                ("", "All of them were lost"),
+                ("DELETE FROM wt_lost", "no work was submitted while recording"),
+                ("DELETE FROM wt_process; DELETE FROM wt_lost", "no process made a HIP or HSA call")):
+            shutil.copy(self.db, path)
+            db = sqlite3.connect(path)
+            db.executescript("DELETE FROM wt_op; DELETE FROM wt_api;" + statement)
+            db.close()
+            for command in ("summary", "info"):
+                text = self.out(command, path)
+                self.assertIn(wanted.lower(), text.lower())
+                # the sources have their say
+                self.assertIn("hsa (off): forked child: the driver forbids it", text)
+            self.assertEqual(json.loads(self.out("summary", path, "--json"))["rows"], [])
+
+    def test_terminal(self):
+        """On a terminal the table is as wide as that, whatever COLUMNS says."""
+        import pty
+        import fcntl
+        import struct
+        import termios
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+        subprocess.run([WAVETAP, "summary", self.db, "--names", "full"], stdout=theirs, check=True,
+                       env={**os.environ, "COLUMNS": "200"})
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                text += os.read(ours, 65536)
+            except OSError:
+                break
+        os.close(ours)
+        table = text.decode().replace("\r", "").split("\n\n", 1)[1].splitlines()
+        self.assertLessEqual(max(map(len, table)), 40)
+        self.assertIn("\N{HORIZONTAL ELLIPSIS}", table[1] + table[2])
+
     def test_alias(self):
         self.assertEqual(self.out("report", self.db), self.out("summary", self.db))
 
