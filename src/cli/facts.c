@@ -28,7 +28,9 @@ static const struct number numbers[] = {
 	{AT(thread_cnt),
 		{"SELECT count(*) FROM wt_thread", "SELECT count(DISTINCT tid) FROM rocpd_api"}},
 	{AT(device_cnt),
-		{"SELECT count(*) FROM wt_device", "SELECT count(DISTINCT gpuId) FROM rocpd_op"}},
+		{"SELECT count(DISTINCT coalesce('u' || uuid, 'b' || bdf || p.host, 'i' || d.id))"
+		 " FROM wt_device d LEFT JOIN wt_process p ON p.id = d.process_id",
+			"SELECT count(DISTINCT gpuId) FROM rocpd_op"}},
 	{AT(queue_cnt), {"SELECT count(*) FROM wt_queue", NULL}},
 	{AT(stream_cnt), {"SELECT count(*) FROM wt_stream", NULL}},
 	{AT(symbol_cnt), {"SELECT count(*) FROM wt_symbol", NULL}},
@@ -97,21 +99,25 @@ static int read_list(
 	return step < 0 ? step : 0;
 }
 
+/* (what follows `prefix`, sum): later runs' tags begin with their number */
+#define RPD_TAGS(prefix)                                                                           \
+	"SELECT substr(tag, instr(tag, '" prefix "') + length('" prefix "')), sum(value), '', ''"  \
+	" FROM rocpd_metadata WHERE tag LIKE '%" prefix "%'"
+
 int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err **err)
 {
 	/* causes "time.*" are counted where they are: at the operations */
-	static const char *const lost[] = {"SELECT cause, sum(count), '', '' FROM wt_lost WHERE "
-					   "count > 0 AND cause NOT LIKE 'time.%'"
-					   " GROUP BY cause ORDER BY 2 DESC",
-		"SELECT replace(tag, 'wavetap::lost::', ''), value, '', '' FROM rocpd_metadata"
-		" WHERE tag LIKE 'wavetap::lost::%' AND tag NOT LIKE '%::time.%'"};
+	static const char *const lost[] = {
+		"SELECT cause, sum(count), '', '' FROM wt_lost WHERE count > 0"
+		" AND cause NOT LIKE 'time.%' GROUP BY cause ORDER BY 2 DESC",
+		RPD_TAGS("wavetap::lost::") " AND tag NOT LIKE '%::time.%' GROUP BY 1 ORDER BY 2 "
+					    "DESC"};
 	static const char *const untimed[] = {
 		"SELECT coalesce(s.untimed, 'no times'), count(*), '', '' FROM wt_op o"
 		" LEFT JOIN wt_state s ON s.id = o.state_id WHERE o.start IS NULL"
 		" AND coalesce(s.in_flight, 0) = 0 GROUP BY 1 ORDER BY 2 DESC",
-		"SELECT replace(tag, 'wavetap::left_out::rocpd_op::', ''), value, '', '' FROM "
-		"rocpd_metadata"
-		" WHERE tag LIKE 'wavetap::left_out::rocpd_op::%' AND tag NOT LIKE '%::in flight'"};
+		RPD_TAGS("wavetap::left_out::rocpd_op::") " AND tag NOT LIKE '%::in flight' GROUP "
+							  "BY 1 ORDER BY 2 DESC"};
 	int code = 0;
 
 	memset(facts, 0, sizeof(*facts));

@@ -133,11 +133,11 @@ int wt_trace__open(struct wt_trace *trace, const char *path, struct wt_err **err
 	code = check_file(trace, path, err);
 	if (code)
 		return code;
-	rc = open_database(trace, path, false);
+	rc = open_database(trace, path, !wt_sql__can_lock(path));
 	if (rc == SQLITE_OK)
 		rc = configure(trace);
 	if (rc == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_IOERR || rc == SQLITE_PROTOCOL) {
-		/* no locks here, or a log that cannot be opened in a folder we may not write to */
+		/* a log that cannot be opened in a folder we may not write to */
 		sqlite3_close(trace->db);
 		trace->db = NULL;
 		rc = open_database(trace, path, true);

@@ -2,8 +2,10 @@
 #include "store/sql.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/err.h"
 
@@ -96,6 +98,19 @@ int wt_sql__int(sqlite3 *db, const char *sql, int64_t absent, int64_t *value, st
 		code = wt_sql__error(db, err, "%.60s", sql);
 	sqlite3_finalize(stmt);
 	return code;
+}
+
+bool wt_sql__can_lock(const char *path)
+{
+	/* a byte that neither data nor SQLite's own locks reach */
+	struct flock lock = {
+		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = (off_t)1 << 50, .l_len = 1};
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool can = fd < 0 || !fcntl(fd, F_SETLK, &lock) || errno == EACCES || errno == EAGAIN;
+
+	if (fd >= 0)
+		close(fd);
+	return can;
 }
 
 static bool finds_row(sqlite3 *db, const char *sql, const char *first, const char *second)

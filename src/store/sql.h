@@ -24,6 +24,13 @@ int wt_sql__prepare(sqlite3 *db, sqlite3_stmt **stmt, const char *sql, struct wt
 /* The first column of the first row; `absent` when there is no row or it is NULL. */
 int wt_sql__int(sqlite3 *db, const char *sql, int64_t absent, int64_t *value, struct wt_err **err);
 
+/*
+ * False on file systems without locks (some NFS and Lustre mounts), which SQLite
+ * cannot tell from a file that somebody has locked. Call it while the process
+ * has no other lock on the file: closing the probe would drop it.
+ */
+bool wt_sql__can_lock(const char *path);
+
 /* True when `name` is a table (not a view) of the file, and has the column, if one is named. */
 bool wt_sql__has_table(sqlite3 *db, const char *name);
 bool wt_sql__has_column(sqlite3 *db, const char *table, const char *column);

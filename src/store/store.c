@@ -124,33 +124,22 @@ static int open_work(sqlite3 **db, const char *path, bool *created, struct wt_er
 /* Opens the file that is added to, and holds its write lock until the end. */
 static int open_source(struct wt_store *store, struct wt_err **err)
 {
-	static const char lock[] = "PRAGMA journal_mode = DELETE; BEGIN IMMEDIATE";
 	int code;
 
-	if (sqlite3_open_v2(store->path, &store->source, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
-		return wt_sql__error(store->source, err, "cannot open %s", store->path);
-	/* a journal or log beside the file would be taken for the new file's */
-	code = wt_sql__exec(store->source, lock, err);
-	if (code == -EBUSY) {
-		wt_err__new(err, code, "another program is writing to it");
-		wt_err__hint(err, "wait for it, or write to another file");
-		return code;
-	}
-	if (!code || code == -EILSEQ)
-		return code;
-	if (code == -EROFS)
-		wt_err__hint(err, "write to another file, or make this one writable");
-	if (code == -ENOMEM || code == -EROFS)
-		return code;
-	/* a file system without locks */
-	wt_err__clear(err);
-	sqlite3_close(store->source);
-	store->source = NULL;
-	store->source_vfs = "unix-none";
+	if (!wt_sql__can_lock(store->path))
+		store->source_vfs = "unix-none";
 	if (sqlite3_open_v2(store->path, &store->source, SQLITE_OPEN_READWRITE,
 		    store->source_vfs) != SQLITE_OK)
 		return wt_sql__error(store->source, err, "cannot open %s", store->path);
-	return wt_sql__exec(store->source, lock, err);
+	/* a journal or log beside the file would be taken for the new file's */
+	code = wt_sql__exec(store->source, "PRAGMA journal_mode = DELETE; BEGIN IMMEDIATE", err);
+	if (code == -EBUSY) {
+		wt_err__new(err, code, "another program is writing to it");
+		wt_err__hint(err, "wait for it, or write to another file");
+	} else if (code == -EROFS) {
+		wt_err__hint(err, "write to another file, or make this one writable");
+	}
+	return code;
 }
 
 static int check_source(struct wt_store *store, struct wt_err **err)

@@ -150,6 +150,18 @@ class Summary(Case):
             launch = rows["api"]["hipLaunchKernel"]
             self.assertEqual((launch["count"], launch["total_ns"]), (7, 21000))
 
+    def test_runs_add_up(self):
+        """Two runs in one file: losses of both, the same GPUs once."""
+        for schema in ("wavetap", "rpd"):
+            path = os.path.join(self.folder, "two-" + schema)
+            subprocess.run([SAMPLE, path, schema], check=True)
+            subprocess.run([SAMPLE, path, schema, "append"], check=True)
+            data = json.loads(self.out("summary", path, "--json"))
+            self.assertEqual(data["lost"][0]["count"], 34)
+            self.assertEqual({row["count"] for row in data["untimed"]}, {2})
+            if schema == "wavetap":
+                self.assertEqual((data["captured"]["runs"], data["captured"]["devices"]), (2, 2))
+
     def test_only_wavetap_tells(self):
         data = json.loads(self.out("summary", self.db, "--by", "api", "--json"))
         rows = {row["name"]: row for row in data["rows"]}

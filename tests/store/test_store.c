@@ -338,6 +338,36 @@ static void test_append_is_locked(void **state)
 		number("SELECT count(*) FROM rocpd_op"), 2 * (SAMPLE_OP_CNT - SAMPLE_UNTIMED_CNT));
 }
 
+/* A file system that knows no locks: SQLite takes that for a lock of somebody else. */
+static bool no_locks;
+
+int __real_fcntl(int fd, int command, void *argument);
+int __wrap_fcntl(int fd, int command, void *argument);
+
+int __wrap_fcntl(int fd, int command, void *argument)
+{
+	if (!no_locks)
+		return __real_fcntl(fd, command, argument);
+	errno = ENOLCK;
+	return -1;
+}
+
+static void test_append_without_locks(void **state)
+{
+	sqlite3 *other;
+
+	(void)state;
+	write_sample(WT_SCHEMA_WAVETAP, WT_STORE_REFUSE);
+	/* stands for the lock that cannot be had */
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+	no_locks = true;
+	write_sample(WT_SCHEMA_WAVETAP, WT_STORE_APPEND);
+	no_locks = false;
+	sqlite3_close(other);
+	assert_int_equal(number("SELECT count(*) FROM wt_op"), 2 * SAMPLE_OP_CNT);
+}
+
 static void test_replaces_through_link(void **state)
 {
 	struct stat status;
@@ -419,6 +449,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_appears_meanwhile, remove_file),
 		cmocka_unit_test_teardown(test_append, remove_file),
 		cmocka_unit_test_teardown(test_append_is_locked, remove_file),
+		cmocka_unit_test_teardown(test_append_without_locks, remove_file),
 		cmocka_unit_test_teardown(test_replaces_through_link, remove_file),
 		cmocka_unit_test_teardown(test_unwritable, remove_file),
 		cmocka_unit_test_teardown(test_disk_full, remove_file),
