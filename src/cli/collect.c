@@ -24,7 +24,7 @@
 
 struct collect_settings {
 	const char *output, *dir, *session_dir, *types, *mode, *command;
-	int force, append, verbose, quiet, foreground;
+	int force, append, verbose, quiet, foreground, interactive;
 	unsigned hip, graph, depth, follow, wait, schema;
 	uint64_t buffer, primary, ready_fd, control_fd;
 };
@@ -50,6 +50,7 @@ const struct wt_option wt_options_collect[] = {
 	{0, "primary", "PID", WT_OPTION_COUNT, AT(primary), "the traced command"},
 	{0, "ready-fd", "FD", WT_OPTION_COUNT, AT(ready_fd), "gets one line when it is ready"},
 	{0, "control-fd", "FD", WT_OPTION_COUNT, AT(control_fd), "socket to the starter"},
+	{0, "interactive", NULL, WT_OPTION_FLAG, AT(interactive), "the starter is on a terminal"},
 	{0, "foreground", NULL, WT_OPTION_FLAG, AT(foreground), "do not go into the background"},
 	{'q', "quiet", NULL, WT_OPTION_FLAG, AT(quiet), "no warnings"},
 	{'v', "verbose", NULL, WT_OPTION_MORE, AT(verbose), "say more"},
@@ -157,6 +158,7 @@ static int fill(const struct collect_settings *s, struct wt_collect_options *o,
 	o->session_dir = s->session_dir;
 	o->command = s->command;
 	o->wait_primary = s->wait;
+	o->interactive = s->interactive || s->verbose;
 	o->primary = (pid_t)s->primary;
 	o->ready_fd = s->ready_fd ? (int)s->ready_fd : -1;
 	o->control_fd = s->control_fd ? (int)s->control_fd : -1;

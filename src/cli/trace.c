@@ -163,6 +163,8 @@ static int start_collector(const struct trace_settings *s, const char *output, p
 		ADD("--force");
 	if (s->append)
 		ADD("--append");
+	if (isatty(STDERR_FILENO))
+		ADD("--interactive");
 	if (s->quiet)
 		ADD("--quiet");
 	if (s->verbose)

@@ -29,21 +29,30 @@ static const char *shorten(const char *path)
 	return !strncmp(path, here, length) && path[length] == '/' ? path + length + 1 : path;
 }
 
-/* One line and a hint where a trace holds nothing. */
-static bool say_nothing_recorded(const char *output, const struct wt_starter *starter)
+/* Were operations asked for at all? */
+static bool wants_operations(const struct trace_settings *settings)
+{
+	return !settings->types || strstr(settings->types, "kernel") ||
+	       strstr(settings->types, "copy");
+}
+
+/* One line and a hint where a trace holds nothing, or nothing of a GPU. */
+static bool say_nothing_recorded(const struct trace_settings *settings, const char *output,
+	const struct wt_starter *starter)
 {
 	bool gpu = !access("/dev/kfd", R_OK | W_OK);
 
-	if (starter->kernels || starter->copies || starter->calls)
+	if (starter->kernels || starter->copies || (starter->calls && !wants_operations(settings)))
 		return false;
 	if (starter->processes)
-		fprintf(stderr, "wavetap: no GPU work was recorded%s: trace=%s\n",
-			gpu ? "" : ", for there is no GPU (/dev/kfd)", output);
+		fprintf(stderr, "wavetap: no GPU work was recorded%s: trace=%s\n"
+				"hint: wavetap info %s tells more\n",
+			gpu ? "" : ", for there is no GPU (/dev/kfd)", output, output);
 	else
 		fprintf(stderr, "wavetap: nothing was recorded: the program used no HIP and no "
-				"HSA%s: trace=%s\n",
+				"HSA%s: trace=%s\nhint: wavetap doctor tells what is there for "
+				"tracing\n",
 			gpu ? "" : ", and there is no GPU (/dev/kfd)", output);
-	fprintf(stderr, "hint: wavetap %s\n", starter->processes ? "info FILE tells why" : "doctor tells what is there for tracing");
 	return true;
 }
 
@@ -91,7 +100,7 @@ void wt_trace__say_end(const struct trace_settings *settings, const char *path,
 				starter->session_dir);
 		return;
 	}
-	if (say_nothing_recorded(output, starter))
+	if (say_nothing_recorded(settings, output, starter))
 		return;
 	if (talk && !settings->quiet)
 		say_counts(output, starter);

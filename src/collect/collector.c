@@ -283,13 +283,28 @@ int wt_collector__sample(struct wt_collector *c)
 	return rc;
 }
 
-static void say_write_failure(struct wt_collector *c, int rc)
+/*
+ * A disk that is full may get room again; meanwhile rings and slots fill up and
+ * the producers count what does not fit. That is said in the trace; where it
+ * never gets room, the end says so.
+ */
+static void watch_writes(struct wt_collector *c, int rc, uint64_t now)
 {
-	if (c->write_failed)
+	char text[160];
+
+	if (rc) {
+		if (!c->failing_since_ns)
+			c->failing_since_ns = now;
+		c->failing = rc;
 		return;
-	c->write_failed = true;
-	wt_warn("cannot write %s: %s; waiting for room, events are counted as lost meanwhile",
-		c->segment, strerror(-rc));
+	}
+	if (!c->failing_since_ns)
+		return;
+	snprintf(text, sizeof(text), "the segment could not be written for %llu ms: %s",
+		(unsigned long long)((now - c->failing_since_ns) / MS), strerror(-c->failing));
+	wt_segment__add(&c->writer, WT_FRAME_NOTE, UINT32_MAX, 1, 0, text, strlen(text));
+	c->failing_since_ns = 0;
+	c->failing = 0;
 }
 
 static int drain_pass(struct wt_collector *c)
@@ -365,7 +380,8 @@ static bool all_ended(const struct wt_collector *c, bool hidden_count)
 	for (size_t i = 0; i < c->processes.cnt; i++) {
 		const struct wt_process *p = c->processes.data[i];
 
-		if (p && !p->finished && (p->pid || hidden_count))
+		/* what has ended but cannot be written is for the end to deal with */
+		if (p && !p->finished && !(c->failing && p->exited) && (p->pid || hidden_count))
 			return false;
 	}
 	return true;
@@ -432,8 +448,7 @@ static void collect(struct wt_collector *c)
 			c->next_sample_ns = now + SAMPLE_NS;
 			rc = wt_collector__sample(c);
 		}
-		if (rc)
-			say_write_failure(c, rc);
+		watch_writes(c, rc, now);
 		if (now >= c->next_slow_ns) {
 			c->next_slow_ns = now + SLOW_NS;
 			look_now_and_then(c, now);
@@ -502,7 +517,7 @@ static int set_up(struct wt_collector *c, struct wt_err **err)
 	if (wt_output__segment(c->segment, sizeof(c->segment), o->output) ||
 		wt_finish__part(c->part, sizeof(c->part), o->output, o->exists))
 		return wt_err__errno(err, -ENAMETOOLONG, "%s", o->output);
-	wt_session_dir__clean_stale(o->session_dir);
+	wt_session_dir__clean_stale(o->session_dir, o->interactive);
 	rc = wt_session_dir__create(&c->dir, o->session_dir, &o->settings, err);
 	if (rc)
 		return rc;

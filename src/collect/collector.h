@@ -33,6 +33,7 @@ struct wt_collect_options {
 	const char *command;		/* what is traced, as typed; NULL: not known */
 	struct wt_settings settings;
 	bool wait_primary;
+	bool interactive;		/* somebody reads what is not about this run, too */
 	pid_t primary;			/* of the traced command, 0: not known */
 	int ready_fd, control_fd;	/* -1: none */
 };

@@ -32,7 +32,8 @@ struct wt_collector {
 	bool starter_gone;
 	bool stop;
 	bool discard;			/* the command could not be executed */
-	bool write_failed;		/* said once */
+	uint64_t failing_since_ns;	/* the segment cannot be written; 0: it can */
+	int failing;			/* with this error */
 	char control[256];		/* a line from the starter, so far */
 	size_t control_bytes;
 	pthread_t heart;

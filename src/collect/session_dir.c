@@ -224,7 +224,7 @@ void wt_session_dir__remove(struct wt_session_dir *dir)
 	rmdir(dir->path);
 }
 
-static void look_at(const char *place, const char *name)
+static void look_at(const char *place, const char *name, bool mention)
 {
 	struct wt_session_dir dir;
 	char path[PATH_MAX];
@@ -236,12 +236,12 @@ static void look_at(const char *place, const char *name)
 		return;
 	if (atomic_load(&dir.shared->state) == WT_COLLECTOR_DONE)
 		wt_session_dir__remove(&dir);
-	else
+	else if (mention)
 		wt_warn("a trace was never finished: `wavetap recover %s` finishes it", path);
 	wt_session_dir__close(&dir);
 }
 
-void wt_session_dir__clean_stale(const char *wanted)
+void wt_session_dir__clean_stale(const char *wanted, bool mention)
 {
 	const char *places[PLACES];
 	char prefix[32];
@@ -254,7 +254,7 @@ void wt_session_dir__clean_stale(const char *wanted)
 
 		while (list && (entry = readdir(list)))
 			if (!strncmp(entry->d_name, prefix, strlen(prefix)))
-				look_at(places[i], entry->d_name);
+				look_at(places[i], entry->d_name, mention);
 		if (list)
 			closedir(list);
 	}

@@ -42,8 +42,8 @@ void wt_session_dir__remove(struct wt_session_dir *dir);
 
 /*
  * Looks through the usual places for directories of collectors that died:
- * those that were done are removed, the others named in a warning.
+ * those that were done are removed, the others are named where `mention` is set.
  */
-void wt_session_dir__clean_stale(const char *wanted);
+void wt_session_dir__clean_stale(const char *wanted, bool mention);
 
 #endif
