@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 
 #define TABLE_SIZE 4096u
+#define AHEAD	   8u /* slots: how far the caches are warmed */
 #define GONE	   ((struct wt_vq *)-1)
 #define DYING	   3u /* of wt_vq.busy: the queue is being destroyed */
 
@@ -103,6 +104,8 @@ static void reserve(struct wt_vq *vq, uint64_t start, uint64_t cnt)
 		slot->corr = stale ? 0 : tls->corr;
 		slot->stream = stale ? 0 : tls->stream;
 		slot->node = 0;
+		/* the collector touched it last, on another core: have it here when its turn comes */
+		__builtin_prefetch(&vq->slots[(i + AHEAD) & (vq->capacity - 1)], 1);
 		word = (union wt_slot_word){
 			.lap = (uint32_t)(i >> vq->lap_shift),
 			.state = WT_SLOT_RESERVED,
@@ -256,6 +259,7 @@ static void time_dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_
 	uint64_t at = index & (vq->capacity - 1);
 
 	arm(&vq->signals[at]);
+	__builtin_prefetch(&vq->signals[(index + AHEAD) & (vq->capacity - 1)], 1);
 	if (packet->completion_signal.handle && wt_process.settings.depth == WT_DEPTH_LITE)
 		word->untimed = WT_LOST_TIME_DEPTH;
 	if (word->untimed)
