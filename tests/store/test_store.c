@@ -106,8 +106,8 @@ static void test_absent_is_null(void **state)
 		" JOIN wt_op o ON o.shape_id = s.id WHERE o.id = 9",
 		"SELECT count(*) = 0 FROM wt_copy WHERE id = 9",
 		"SELECT src IS NULL AND bytes = 4096 FROM wt_copy WHERE id = 10",
-		"SELECT queue_id IS NULL AND stream_id IS NULL FROM wt_lane l JOIN wt_op o"
-		" ON o.lane_id = l.id WHERE o.id = 9",
+		("SELECT queue_id IS NULL AND stream_id IS NULL FROM wt_lane l JOIN wt_op o"
+		 " ON o.lane_id = l.id WHERE o.id = 9"),
 		"SELECT packet IS NULL AND api_id IS NULL FROM wt_op WHERE id = 9",
 		"SELECT duration IS NULL AND ret IS NULL FROM wt_api WHERE id = 12",
 		"SELECT grid_x IS NULL AND block_x IS NULL FROM wt_launch WHERE function = 0x9999",
