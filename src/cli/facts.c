@@ -58,6 +58,7 @@ static const struct number numbers[] = {
 		 " UNION ALL SELECT max(start + coalesce(duration, 0)) FROM wt_api)",
 			"SELECT max(t) FROM (SELECT max(\"end\") AS t FROM rocpd_op UNION ALL"
 			" SELECT max(\"end\") FROM rocpd_api)"}},
+	{AT(lost_known), {"SELECT 1", NULL}},
 	{AT(origin_ns), {"SELECT origin_ns FROM wt_run WHERE id = 1", NULL}},
 	{AT(origin_realtime_ns), {"SELECT origin_realtime_ns FROM wt_run WHERE id = 1", NULL}},
 };
@@ -134,7 +135,13 @@ int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err
 	if (!code && (trace->kind == WT_TRACE_WAVETAP ||
 			     sqlite3_table_column_metadata(trace->db, NULL, "rocpd_metadata", "tag",
 				     NULL, NULL, NULL, NULL, NULL) == SQLITE_OK)) {
-		code = read_list(&facts->lost, trace, lost[trace->kind], err);
+		if (trace->kind == WT_TRACE_RPD)
+			code = wt_trace__int(trace,
+				"SELECT count(*) FROM rocpd_metadata WHERE tag = "
+				"'wavetap::origin_ns'",
+				0, &facts->lost_known, err);
+		if (!code)
+			code = read_list(&facts->lost, trace, lost[trace->kind], err);
 		if (!code)
 			code = read_list(&facts->untimed, trace, untimed[trace->kind], err);
 	}
@@ -220,7 +227,9 @@ static void put_lost(const struct wt_facts *facts, FILE *file)
 {
 	put_causes(&facts->lost, file, "lost");
 	if (!facts->lost.cnt)
-		fputs("lost      nothing\n", file);
+		fputs(facts->lost_known ? "lost      nothing\n"
+					: "lost      not told by this file\n",
+			file);
 	put_causes(&facts->untimed, file, "untimed");
 	if (!facts->in_flight_cnt && !facts->unreturned_cnt)
 		return;
@@ -325,6 +334,13 @@ void wt_facts__json(const struct wt_facts *facts, struct wt_json *json)
 	wt_json__key_int(json, "first_ns", facts->first_ns);
 	wt_json__key_int(json, "last_ns", facts->last_ns);
 	wt_json__end(json);
-	json_causes(&facts->lost, json, "lost");
-	json_causes(&facts->untimed, json, "untimed");
+	if (facts->lost_known) {
+		json_causes(&facts->lost, json, "lost");
+		json_causes(&facts->untimed, json, "untimed");
+	} else {
+		wt_json__key(json, "lost");
+		wt_json__null(json);
+		wt_json__key(json, "untimed");
+		wt_json__null(json);
+	}
 }

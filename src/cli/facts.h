@@ -28,6 +28,7 @@ struct wt_facts {
 	int64_t first_ns, last_ns;   /* first start and last end of any event, file's time */
 	int64_t origin_ns;           /* file's time 0 in CLOCK_BOOTTIME */
 	int64_t origin_realtime_ns;  /* the same by the wall clock; 0: not known */
+	int64_t lost_known;          /* false: other tools' files do not tell what they lost */
 	struct wt_fact_list lost;    /* name: cause, count; not in the trace */
 	struct wt_fact_list untimed; /* name: cause, count; in the trace, without times */
 	struct wt_fact_list status;  /* name: source, level, text */

@@ -162,6 +162,17 @@ class Summary(Case):
             if schema == "wavetap":
                 self.assertEqual((data["captured"]["runs"], data["captured"]["devices"]), (2, 2))
 
+    def test_losses_not_told(self):
+        """RPD's own files do not say what they lost: that is not "nothing"."""
+        import sqlite3
+        path = os.path.join(self.folder, "foreign.rpd")
+        shutil.copy(self.rpd, path)
+        with sqlite3.connect(path) as db:
+            db.execute("DELETE FROM rocpd_metadata WHERE tag LIKE 'wavetap::%'")
+        db.close()
+        self.assertIn("lost      not told by this file", self.out("summary", path))
+        self.assertIsNone(json.loads(self.out("info", path, "--json"))["lost"])
+
     def test_only_wavetap_tells(self):
         data = json.loads(self.out("summary", self.db, "--by", "api", "--json"))
         rows = {row["name"]: row for row in data["rows"]}
