@@ -99,6 +99,19 @@ static void end_earlier_image(struct wt_collector *c, const struct wt_process *j
 	}
 }
 
+/* Its pid, from its hello; or without one (yet) from its own word, if that can be confirmed. */
+static void identify(struct wt_collector *c, struct wt_process *p, pid_t pid)
+{
+	if (p->pid || p->exited)
+		return;
+	wt_process__identify(p, pid > 0 ? pid : 0);
+	if (!p->pid)
+		return;
+	end_earlier_image(c, p);
+	watch(c, p->pid_fd, TAG_PROCESS, p->number);
+	c->next_slow_ns = 0; /* it may have ended by now: look at once */
+}
+
 static void open_process(struct wt_collector *c, uint32_t number, pid_t pid, int fd)
 {
 	struct wt_process *p;
@@ -109,25 +122,24 @@ static void open_process(struct wt_collector *c, uint32_t number, pid_t pid, int
 		return;
 	}
 	p = c->processes.data[number];
-	if (p && fd >= 0)
-		close(fd);
-	if (!p) {
-		if (wt_process__open(&p, c->dir.fd, number, fd))
-			return;
-		p->session = c->dir.shared;
-		c->processes.data[number] = p;
-		c->opened_cnt++;
-		c->last_change_ns = wt_clock__boottime_ns();
-		if (pid > 0)
-			wt_process__identify(p, pid);
-		else
-			wt_process__identify(p, 0);
-		end_earlier_image(c, p);
-		watch(c, p->pid_fd, TAG_PROCESS, number);
-		wt_process__write_start(p, &c->writer);
-		wt_info("process joined: number=%u pid=%d command=%.200s", number, (int)p->pid,
-			p->shared->command);
+	if (p) {
+		/* found by its number before its hello came */
+		if (fd >= 0)
+			close(fd);
+		if (!p->finished)
+			identify(c, p, pid);
+		return;
 	}
+	if (wt_process__open(&p, c->dir.fd, number, fd))
+		return;
+	p->session = c->dir.shared;
+	c->processes.data[number] = p;
+	c->opened_cnt++;
+	c->last_change_ns = wt_clock__boottime_ns();
+	identify(c, p, pid);
+	wt_process__write_start(p, &c->writer);
+	wt_info("process joined: number=%u pid=%d command=%.200s", number, (int)p->pid,
+		p->shared->command);
 }
 
 /* Numbers that were taken and whose hello did not come (or came before its file). */

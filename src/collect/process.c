@@ -151,7 +151,7 @@ void wt_process__identify(struct wt_process *p, pid_t pid)
 		ticks = wt_process__start_ticks(pid);
 	}
 	p->pid = pid;
-	p->start_ticks = ticks;
+	p->start_ticks = ticks ? ticks : p->shared->start_ticks;
 	if (!p->from_socket || ticks)
 		p->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	/* the pid could have gone to another between the two */

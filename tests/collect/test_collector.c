@@ -41,11 +41,19 @@ struct session {
 
 static char base[64];
 
+/* Every step with WT_SOAK, else some: each is a session of its own. */
+static int stride(void)
+{
+	return getenv("WT_SOAK") ? 1 : 3;
+}
+
 static int set_up(void **state)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
-	snprintf(base, sizeof(base), "/tmp/wt-collector-XXXXXX");
+	/* in memory where that is to be had: the store syncs each of some hundred traces */
+	snprintf(base, sizeof(base), "%s/wt-collector-XXXXXX",
+		access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
 	if (!mkdtemp(base))
 		return -1;
 	wt_log__set_level(WT_LOG_QUIET);
@@ -139,7 +147,7 @@ static pid_t produce(struct session *s, uint32_t threads, uint64_t calls, bool m
 
 static int64_t number(const char *sql)
 {
-	sqlite3_stmt *statement;
+	sqlite3_stmt *statement = NULL;
 	sqlite3 *db;
 	char path[PATH_MAX];
 	int64_t value;
@@ -349,7 +357,7 @@ static void test_write_fails_once(void **state)
 {
 	struct session *s = *state;
 
-	for (int nth = 1; nth < 16; nth++) {
+	for (int nth = 1; nth < 16; nth += stride()) {
 		nth_write = nth;
 		start(s, fail_nth_write);
 		if (!*s->dir) {
@@ -382,7 +390,7 @@ static void test_collector_killed(void **state)
 	struct session *s = *state;
 	int killed = 0, finished = 0;
 
-	for (int step = 4; step < 80 && !finished; step += step < 30 ? 1 : 7) {
+	for (int step = 4; step < 80 && !finished; step += step < 30 ? stride() : 7) {
 		pid_t pid;
 		int status;
 
@@ -408,7 +416,7 @@ static void test_collector_killed(void **state)
 		check_nothing_left(s);
 		unlink(s->options.output);
 	}
-	assert_true(killed > 10);
+	assert_true(killed > 5);
 }
 
 /* The same at random moments, from outside. */
@@ -417,7 +425,7 @@ static void test_collector_killed_at_random(void **state)
 	struct session *s = *state;
 
 	srand(7);
-	for (int round = 0; round < 12; round++) {
+	for (int round = 0; round < 24 / stride(); round++) {
 		pid_t pid;
 
 		start(s, NULL);
@@ -541,7 +549,7 @@ static void test_append_killed(void **state)
 {
 	struct session *s = *state;
 
-	for (int step = 5; step < 40; step++) {
+	for (int step = 5; step < 40; step += stride()) {
 		int status;
 
 		s->options.exists = WT_STORE_REPLACE;
