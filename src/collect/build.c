@@ -339,6 +339,8 @@ static int walk_events(struct wt_build *build, uint64_t limit, uint64_t until)
 
 		if (build->events.offset >= until)
 			return 1;
+		if (!build->all_known && build->held_cnt >= WT_BUILD_HELD_MAX)
+			return 0;
 		if (is_reference(&frame)) {
 			wt_segment_reader__skip(&build->events, &frame);
 			continue;
@@ -361,6 +363,7 @@ int wt_build__advance(struct wt_build *build, uint64_t limit, uint64_t step_byte
 		off_t size = lseek(build->heads.fd, 0, SEEK_END);
 
 		limit = size < 0 ? 0 : (uint64_t)size;
+		build->all_known = true;
 	}
 	rc = walk_heads(build, limit, err);
 	if (!rc && build->store) {

@@ -45,9 +45,9 @@ int wt_build__open(struct wt_build **build, const struct wt_build_options *optio
 	struct wt_err **err);
 
 /*
- * Takes in the frames up to byte `limit` of the segment (UINT64_MAX: all there
- * are), `step_bytes` at most (0: no limit). Returns 1 when there is more to do
- * before `limit`, 0 when it is reached, or a negative errno.
+ * Takes in the frames up to byte `limit` of the segment (UINT64_MAX: it is
+ * complete, all there are), `step_bytes` at most (0: no limit). Returns 1 when
+ * there is more to do at once, 0 when not, or a negative errno.
  */
 int wt_build__advance(struct wt_build *build, uint64_t limit, uint64_t step_bytes,
 	struct wt_err **err);

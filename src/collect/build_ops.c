@@ -5,12 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Operations held back for a clock pair to come, over all devices: about
- * 100 MB. Pairs come four times a second, so this is 4 M operations a second.
- */
-#define HELD_MAX (1u << 20)
-
 int wt_build__write_op(struct wt_build *build, const struct wt_store_op *op)
 {
 	struct wt_build_stats *stats = &build->stats;
@@ -115,9 +109,8 @@ int wt_build__ops(struct wt_build *build, struct wt_build_process *process,
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt && !rc; i++) {
 		memcpy(&raw, &ops[i], sizeof(raw));
-		if (raw.state == WT_OP_DONE &&
-			!wt_clock_line__covers(&device->clock, raw.end_ticks) &&
-			build->held_cnt < HELD_MAX) {
+		if (raw.state == WT_OP_DONE && !build->all_known &&
+			!wt_clock_line__covers(&device->clock, raw.end_ticks)) {
 			if (wt_vec__push(&device->held, (struct wt_build_held){
 					.raw = raw, .queue = (uint32_t)(queue - process->queues.data)}))
 				return -ENOMEM;

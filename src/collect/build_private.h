@@ -66,6 +66,13 @@ struct wt_build_copy {
 	uint32_t kind;
 };
 
+/*
+ * Operations held back for a clock pair to come, over all devices: about
+ * 100 MB. With more than that the builder waits; what follows is safe in the
+ * segment. Pairs come four times a second: that is 4 M operations a second.
+ */
+#define WT_BUILD_HELD_MAX (1u << 20)
+
 #define WT_BUILD_COPIES 65536u	/* copy calls remembered, a power of two */
 
 struct wt_build_process {
@@ -106,6 +113,7 @@ struct wt_build {
 	uint64_t next_block;		/* first id of the next block */
 	uint64_t session_id;
 	uint64_t held_cnt;
+	bool all_known;		/* the segment is complete: no clock pair is still to come */
 	uint64_t end_ns;		/* of the trace, when its end frame was seen */
 	bool complete;
 	struct wt_build_stats stats;

@@ -224,27 +224,29 @@ void wt_session_dir__remove(struct wt_session_dir *dir)
 	rmdir(dir->path);
 }
 
-static void look_at(const char *place, const char *name, bool mention)
+/* True where one was found that should be recovered; its path into `path`. */
+static bool look_at(const char *place, const char *name, char path[PATH_MAX])
 {
 	struct wt_session_dir dir;
-	char path[PATH_MAX];
 	struct stat st;
+	bool unfinished;
 
-	snprintf(path, sizeof(path), "%s/%s", place, name);
+	snprintf(path, PATH_MAX, "%s/%s", place, name);
 	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
 		wt_session_dir__open(&dir, path, NULL))
-		return;
-	if (atomic_load(&dir.shared->state) == WT_COLLECTOR_DONE)
+		return false;
+	unfinished = atomic_load(&dir.shared->state) != WT_COLLECTOR_DONE;
+	if (!unfinished)
 		wt_session_dir__remove(&dir);
-	else if (mention)
-		wt_warn("a trace was never finished: `wavetap recover %s` finishes it", path);
 	wt_session_dir__close(&dir);
+	return unfinished;
 }
 
 void wt_session_dir__clean_stale(const char *wanted, bool mention)
 {
 	const char *places[PLACES];
-	char prefix[32];
+	char prefix[32], path[PATH_MAX], first[PATH_MAX] = "";
+	unsigned cnt = 0;
 
 	snprintf(prefix, sizeof(prefix), "wavetap-%u-", (unsigned)geteuid());
 	list_places(wanted, places);
@@ -252,10 +254,20 @@ void wt_session_dir__clean_stale(const char *wanted, bool mention)
 		DIR *list = places[i] ? opendir(places[i]) : NULL;
 		struct dirent *entry;
 
-		while (list && (entry = readdir(list)))
-			if (!strncmp(entry->d_name, prefix, strlen(prefix)))
-				look_at(places[i], entry->d_name, mention);
+		while (list && (entry = readdir(list))) {
+			if (strncmp(entry->d_name, prefix, strlen(prefix)) ||
+				!look_at(places[i], entry->d_name, path))
+				continue;
+			if (!cnt++)
+				strcpy(first, path);
+		}
 		if (list)
 			closedir(list);
 	}
+	if (mention && cnt == 1)
+		wt_warn("an earlier trace was never finished: `wavetap recover %s` finishes it",
+			first);
+	else if (mention && cnt)
+		wt_warn("%u earlier traces were never finished: `wavetap recover %s` finishes the "
+			"first", cnt, first);
 }
