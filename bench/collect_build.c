@@ -38,15 +38,17 @@ static void define(struct wt_segment_writer *w, void *rec, size_t bytes, const c
 	((struct wt_rec *)(void *)whole)->size8 = (uint16_t)((bytes + length) / 8);
 	if (text)
 		memcpy(whole + bytes, text, strlen(text));
-	wt_segment__add(w, WT_FRAME_RING, 0, WT_FRAME_DEFINITIONS, definitions, whole,
-		bytes + length);
+	wt_segment__add(
+		w, WT_FRAME_RING, 0, WT_FRAME_DEFINITIONS, definitions, whole, bytes + length);
 	definitions += bytes + length;
 }
 
 static void symbol(struct wt_segment_writer *w, uint64_t object, const char *name)
 {
-	struct wt_rec_symbol rec = {.rec = {WT_REC_SYMBOL, 0, 1}, .kernel_object = object,
-		.executable = 1, .name_bytes = (uint32_t)strlen(name)};
+	struct wt_rec_symbol rec = {.rec = {WT_REC_SYMBOL, 0, 1},
+		.kernel_object = object,
+		.executable = 1,
+		.name_bytes = (uint32_t)strlen(name)};
 
 	define(w, &rec, sizeof(rec), name);
 }
@@ -54,8 +56,10 @@ static void symbol(struct wt_segment_writer *w, uint64_t object, const char *nam
 static void sample(struct wt_segment_writer *w, uint64_t ns)
 {
 	struct wt_clock_sample clock = {ns, ns, ns, ns, 50};
-	struct wt_rec_gpu_clock gpu = {.rec = {WT_REC_GPU_CLOCK, 0, 0}, .ticks = ns / 10,
-		.ns = ns / 10 * 10, .taken_ns = ns};
+	struct wt_rec_gpu_clock gpu = {.rec = {WT_REC_GPU_CLOCK, 0, 0},
+		.ticks = ns / 10,
+		.ns = ns / 10 * 10,
+		.taken_ns = ns};
 
 	define(w, &gpu, sizeof(gpu), NULL);
 	wt_segment__add(w, WT_FRAME_CLOCK, UINT32_MAX, 0, 0, &clock, sizeof(clock));
@@ -73,16 +77,27 @@ static void batch(struct wt_segment_writer *w, uint32_t thread, uint64_t first, 
 	for (uint32_t i = 0; i < BATCH; i++) {
 		uint64_t n = first + i, ns = START + n * 4000 + thread * 1000;
 		uint64_t corr = WT_CORR(1ull + thread, n + 1);
-		union wt_slot_word word = {.state = WT_SLOT_SUBMITTED, .kind = WT_SLOT_DISPATCH,
+		union wt_slot_word word = {.state = WT_SLOT_SUBMITTED,
+			.kind = WT_SLOT_DISPATCH,
 			.flags = WT_SLOT_TIMED};
 
 		calls[i] = (struct wt_rec_launch){.call = {.rec = {WT_REC_CALL_LAUNCH, 10, 0},
-				.start_tsc = ns, .end_tsc = ns + 2000, .corr = corr},
-			.function = 0x1000 + n % 20, .grid = {256, 1, 1}, .block = {64, 1, 1}};
-		frame.ops[i] = (struct wt_op_raw){.slot = {.word = word.raw, .corr = corr,
-				.kernel_object = n % 8 ? 0x100 + n % 20 : 0xc0, .grid = {256, 1, 1},
-				.block = {64, 1, 1}, .code_generation = 1},
-			.index = n, .start_ticks = ns / 10 + 300, .end_ticks = ns / 10 + 500};
+							  .start_tsc = ns,
+							  .end_tsc = ns + 2000,
+							  .corr = corr},
+			.function = 0x1000 + n % 20,
+			.grid = {256, 1, 1},
+			.block = {64, 1, 1}};
+		frame.ops[i] =
+			(struct wt_op_raw){.slot = {.word = word.raw,
+						   .corr = corr,
+						   .kernel_object = n % 8 ? 0x100 + n % 20 : 0xc0,
+						   .grid = {256, 1, 1},
+						   .block = {64, 1, 1},
+						   .code_generation = 1},
+				.index = n,
+				.start_ticks = ns / 10 + 300,
+				.end_ticks = ns / 10 + 500};
 	}
 	wt_segment__add(w, WT_FRAME_OPS, 0, thread, 0, &frame, sizeof(frame));
 	wt_segment__add(w, WT_FRAME_RING, 0, thread, *position, calls, sizeof(calls));
@@ -129,8 +144,8 @@ int main(int argc, char **argv)
 	uint64_t events = argc > 1 ? strtoull(argv[1], NULL, 0) : 2000000;
 	const char *dir = argc > 2 ? argv[2] : "/tmp";
 	char segment[4096], output[4096];
-	struct wt_build_options options = {.segment = segment, .output = output,
-		.exists = WT_STORE_REPLACE};
+	struct wt_build_options options = {
+		.segment = segment, .output = output, .exists = WT_STORE_REPLACE};
 	struct wt_build_stats stats;
 	struct wt_build *build;
 	WT_ERR_AUTO err = NULL;

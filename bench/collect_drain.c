@@ -31,8 +31,7 @@ static uint32_t fill_ring(struct wt_ring *ring, uint64_t *corr)
 
 	while ((rec = wt_ring__reserve(ring, sizeof(*rec)))) {
 		*rec = (struct wt_rec_launch){
-			.call = {.rec = {WT_REC_CALL_LAUNCH, sizeof(*rec) / 8, 0},
-				.corr = ++*corr},
+			.call = {.rec = {WT_REC_CALL_LAUNCH, sizeof(*rec) / 8, 0}, .corr = ++*corr},
 		};
 		wt_ring__commit(ring, sizeof(*rec));
 		cnt++;
@@ -47,15 +46,16 @@ static void fill_slots(struct wt_slots_shared *shared, struct wt_slot *slots,
 
 	for (uint32_t i = 0; i < cnt; i++, index++) {
 		union wt_slot_word word = {.lap = (uint32_t)(index / CAPACITY),
-			.state = WT_SLOT_SUBMITTED, .kind = WT_SLOT_DISPATCH,
+			.state = WT_SLOT_SUBMITTED,
+			.kind = WT_SLOT_DISPATCH,
 			.flags = WT_SLOT_TIMED};
 
 		slots[index % CAPACITY].corr = index;
 		signals[index % CAPACITY].start_ticks = index;
 		signals[index % CAPACITY].end_ticks = index + 1;
 		signals[index % CAPACITY].value = 0;
-		atomic_store_explicit(&slots[index % CAPACITY].word, word.raw,
-			memory_order_release);
+		atomic_store_explicit(
+			&slots[index % CAPACITY].word, word.raw, memory_order_release);
 	}
 	atomic_store_explicit(&shared->submitted, index, memory_order_release);
 }
@@ -81,13 +81,15 @@ int main(int argc, char **argv)
 	memset(ring_memory, 0, WT_RING_HEADER_BYTES + RING_BYTES);
 	memset(slot_memory, 0, slot_bytes);
 	wt_ring__init(&ring, ring_memory, RING_BYTES, 0, 0);
-	*shared = (struct wt_slots_shared){.magic = WT_SLOTS_MAGIC, .version = 1,
-		.capacity = CAPACITY, .slots_offset = WT_SLOTS_HEADER_BYTES,
+	*shared = (struct wt_slots_shared){.magic = WT_SLOTS_MAGIC,
+		.version = 1,
+		.capacity = CAPACITY,
+		.slots_offset = WT_SLOTS_HEADER_BYTES,
 		.signals_offset = WT_SLOTS_HEADER_BYTES + CAPACITY * 64};
 	unlink(path);
 	if (wt_segment__create(&writer, path, 1, 1, &err) ||
-		wt_ring_reader__open(&ring_source.reader, ring_memory,
-			WT_RING_HEADER_BYTES + RING_BYTES) ||
+		wt_ring_reader__open(
+			&ring_source.reader, ring_memory, WT_RING_HEADER_BYTES + RING_BYTES) ||
 		wt_slots_reader__open(&slots_source.reader, slot_memory, slot_bytes)) {
 		wt_err__print(stderr, err);
 		return 1;

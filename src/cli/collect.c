@@ -39,7 +39,8 @@ const struct wt_option wt_options_collect[] = {
 	{'t', "types", "LIST", WT_OPTION_TEXT, AT(types), "what to record"},
 	{0, "hip", "work|all|off", WT_OPTION_CHOICE, AT(hip), "HIP calls"},
 	{0, "graph", "node|graph|off", WT_OPTION_CHOICE, AT(graph), "graph replays"},
-	{0, "depth", "full|standard|lite", WT_OPTION_CHOICE, AT(depth), "which operations are timed"},
+	{0, "depth", "full|standard|lite", WT_OPTION_CHOICE, AT(depth),
+		"which operations are timed"},
 	{0, "mode", "WORD", WT_OPTION_TEXT, AT(mode), "any of these words"},
 	{0, "follow", "yes|no", WT_OPTION_CHOICE, AT(follow), "children take part"},
 	{0, "wait", "all|primary", WT_OPTION_CHOICE, AT(wait), "for whom the trace waits"},
@@ -91,8 +92,7 @@ static void leave_descriptors(const struct collect_settings *s)
 
 	if (s->control_fd) {
 		dup2((int)s->control_fd, STDERR_FILENO);
-	} else if (fstat(STDERR_FILENO, &st) ||
-		   (!S_ISREG(st.st_mode) && !isatty(STDERR_FILENO))) {
+	} else if (fstat(STDERR_FILENO, &st) || (!S_ISREG(st.st_mode) && !isatty(STDERR_FILENO))) {
 		dup2(null, STDERR_FILENO);
 	}
 	dup2(null, STDIN_FILENO);
@@ -140,8 +140,7 @@ static void ignore_signals(void)
 		signal(signals[i], SIG_IGN);
 }
 
-static int fill(const struct collect_settings *s, struct wt_collect_options *o,
-	struct wt_err **err)
+static int fill(const struct collect_settings *s, struct wt_collect_options *o, struct wt_err **err)
 {
 	unsigned source = 0;
 	int rc;
@@ -183,8 +182,8 @@ int wt_cmd_collect(int argc, char **argv)
 	if (!options)
 		return WT_EXIT_FAILED;
 	if (wt_options__from_environment(wt_options_collect, &s, &code) ||
-		wt_options__parse("collect", wt_options_collect, &s, argc, argv, false, &operands,
-			&code)) {
+		wt_options__parse(
+			"collect", wt_options_collect, &s, argc, argv, false, &operands, &code)) {
 		free(options);
 		return code;
 	}

@@ -46,8 +46,8 @@ int wt_cmd_recover(int argc, char **argv)
 	char output[PATH_MAX];
 	int operands, code;
 
-	if (wt_options__parse("recover", wt_options_recover, &s, argc, argv, false, &operands,
-		    &code))
+	if (wt_options__parse(
+		    "recover", wt_options_recover, &s, argc, argv, false, &operands, &code))
 		return code;
 	if (operands != 1)
 		return wt_usage_error("recover", "recover takes one session directory or segment "

@@ -58,7 +58,8 @@ const struct wt_option wt_options_trace[] = {
 		"tables of the file (default wavetap, with RPD's as views)"},
 	{0, "no-dlsym", NULL, WT_OPTION_FLAG, AT(no_dlsym),
 		"do not look at what the program looks up with dlsym"},
-	{0, "strict", NULL, WT_OPTION_FLAG, AT(strict), "without a GPU: refuse instead of running on"},
+	{0, "strict", NULL, WT_OPTION_FLAG, AT(strict),
+		"without a GPU: refuse instead of running on"},
 	{0, "summary", NULL, WT_OPTION_FLAG, AT(summary),
 		"print the top kernels at the end (default: on a terminal, rank 0 only)"},
 	{0, "no-summary", NULL, WT_OPTION_FLAG, AT(no_summary), "do not"},
@@ -182,7 +183,8 @@ static const char *const source_words[] = {"auto", "hsa", "hip", "sdk", "roctrac
 static int run(struct trace_settings *s, char **command, struct wt_err **err)
 {
 	char library[PATH_MAX], output[PATH_MAX];
-	struct wt_launch_environment environment = {.library = library, .no_dlsym = s->no_dlsym,
+	struct wt_launch_environment environment = {.library = library,
+		.no_dlsym = s->no_dlsym,
 		.source = s->source ? source_words[s->source] : NULL};
 	struct wt_starter starter = {.control_fd = -1};
 	struct wt_launch launch;
@@ -196,7 +198,9 @@ static int run(struct trace_settings *s, char **command, struct wt_err **err)
 		return EXIT_OURS;
 	if (wt_output__resolve(output, sizeof(output), s->output, s->dir, launch.pid, err) ||
 		wt_output__check(output,
-			s->append ? WT_STORE_APPEND : s->force ? WT_STORE_REPLACE : WT_STORE_REFUSE,
+			s->append  ? WT_STORE_APPEND
+			: s->force ? WT_STORE_REPLACE
+				   : WT_STORE_REFUSE,
 			s->dir != NULL, err) ||
 		start_collector(s, output, launch.pid, command, &starter, err)) {
 		wt_launch__cancel(&launch);

@@ -37,21 +37,23 @@ static bool wants_operations(const struct trace_settings *settings)
 }
 
 /* One line and a hint where a trace holds nothing, or nothing of a GPU. */
-static bool say_nothing_recorded(const struct trace_settings *settings, const char *output,
-	const struct wt_starter *starter)
+static bool say_nothing_recorded(
+	const struct trace_settings *settings, const char *output, const struct wt_starter *starter)
 {
 	bool gpu = !access("/dev/kfd", R_OK | W_OK);
 
 	if (starter->kernels || starter->copies || (starter->calls && !wants_operations(settings)))
 		return false;
 	if (starter->processes)
-		fprintf(stderr, "wavetap: no GPU work was recorded%s: trace=%s\n"
-				"hint: wavetap info %s tells more\n",
+		fprintf(stderr,
+			"wavetap: no GPU work was recorded%s: trace=%s\n"
+			"hint: wavetap info %s tells more\n",
 			gpu ? "" : ", for there is no GPU (/dev/kfd)", output, output);
 	else
-		fprintf(stderr, "wavetap: nothing was recorded: the program used no HIP and no "
-				"HSA%s: trace=%s\nhint: wavetap doctor tells what is there for "
-				"tracing\n",
+		fprintf(stderr,
+			"wavetap: nothing was recorded: the program used no HIP and no "
+			"HSA%s: trace=%s\nhint: wavetap doctor tells what is there for "
+			"tracing\n",
 			gpu ? "" : ", and there is no GPU (/dev/kfd)", output);
 	return true;
 }
@@ -61,14 +63,13 @@ static void say_counts(const char *output, const struct wt_starter *s)
 	char a[WT_UNITS_BYTES], b[WT_UNITS_BYTES], c[WT_UNITS_BYTES];
 	uint64_t ops = s->kernels + s->copies;
 
-	fprintf(stderr, "wavetap: %s (%s, written in %s)\n", output,
-		wt_units__size(a, s->bytes), wt_units__time(b, s->ns));
+	fprintf(stderr, "wavetap: %s (%s, written in %s)\n", output, wt_units__size(a, s->bytes),
+		wt_units__time(b, s->ns));
 	fprintf(stderr, "wavetap: captured %s kernels, %s copies and fills, %s calls; ",
 		wt_units__count(a, s->kernels), wt_units__count(b, s->copies),
 		wt_units__count(c, s->calls));
-	fprintf(stderr, "%s without times, %s in flight; lost %s\n",
-		wt_units__count(a, s->untimed), wt_units__count(b, s->in_flight),
-		wt_units__count(c, s->lost));
+	fprintf(stderr, "%s without times, %s in flight; lost %s\n", wt_units__count(a, s->untimed),
+		wt_units__count(b, s->in_flight), wt_units__count(c, s->lost));
 	fprintf(stderr, "wavetap: %s %s; %s of the operations with the call they came from\n",
 		wt_units__count(a, s->processes), s->processes == 1 ? "process" : "processes",
 		wt_units__percent(b, (double)s->attributed, (double)ops));
@@ -76,16 +77,16 @@ static void say_counts(const char *output, const struct wt_starter *s)
 
 static void say_top(const char *output)
 {
-	char *argv[] = {(char *)"summary", (char *)"-n", (char *)"5", (char *)(uintptr_t)output,
-		NULL};
+	char *argv[] = {
+		(char *)"summary", (char *)"-n", (char *)"5", (char *)(uintptr_t)output, NULL};
 
 	fflush(stderr);
 	wt_cmd_summary(4, argv);
 	fflush(stdout);
 }
 
-void wt_trace__say_end(const struct trace_settings *settings, const char *path,
-	const struct wt_starter *starter)
+void wt_trace__say_end(
+	const struct trace_settings *settings, const char *path, const struct wt_starter *starter)
 {
 	const char *output = shorten(path), *rank = wt_output__rank();
 	bool talk = isatty(STDERR_FILENO) && (!*rank || !strcmp(rank, "0"));
@@ -95,8 +96,9 @@ void wt_trace__say_end(const struct trace_settings *settings, const char *path,
 	if (!starter->done) {
 		/* where it failed, the collector has said why and what to do */
 		if (!starter->failed)
-			fprintf(stderr, "wavetap: the collector is gone; what it recorded is kept: "
-					"`wavetap recover %s` finishes the trace\n",
+			fprintf(stderr,
+				"wavetap: the collector is gone; what it recorded is kept: "
+				"`wavetap recover %s` finishes the trace\n",
 				starter->session_dir);
 		return;
 	}
@@ -104,7 +106,8 @@ void wt_trace__say_end(const struct trace_settings *settings, const char *path,
 		return;
 	if (talk && !settings->quiet)
 		say_counts(output, starter);
-	if ((talk || settings->summary) && !settings->no_summary && (starter->kernels || starter->copies))
+	if ((talk || settings->summary) && !settings->no_summary &&
+		(starter->kernels || starter->copies))
 		say_top(output);
 	if (talk && !settings->quiet)
 		fprintf(stderr, "next: wavetap summary %s\n", output);

@@ -75,8 +75,8 @@ static void free_build(struct wt_build *build)
 	free(build);
 }
 
-int wt_build__open(struct wt_build **out, const struct wt_build_options *options,
-	struct wt_err **err)
+int wt_build__open(
+	struct wt_build **out, const struct wt_build_options *options, struct wt_err **err)
 {
 	struct wt_build *build = calloc(1, sizeof(*build));
 	int rc;
@@ -89,9 +89,9 @@ int wt_build__open(struct wt_build **out, const struct wt_build_options *options
 	build->segment = strdup(options->segment);
 	build->output = strdup(options->output);
 	build->next_block = 1;
-	rc = build->segment && build->output ? 0
-					     : wt_err__errno(err, -ENOMEM, "cannot build %s",
-						       options->output);
+	rc = build->segment && build->output
+		     ? 0
+		     : wt_err__errno(err, -ENOMEM, "cannot build %s", options->output);
 	if (!rc)
 		rc = wt_segment_reader__open(&build->heads, options->segment, err);
 	if (!rc)
@@ -105,8 +105,8 @@ int wt_build__open(struct wt_build **out, const struct wt_build_options *options
 	return 0;
 }
 
-static int open_store(struct wt_build *build, const struct wt_clock_sample *first,
-	struct wt_err **err)
+static int open_store(
+	struct wt_build *build, const struct wt_clock_sample *first, struct wt_err **err)
 {
 	struct wt_store_options options = {
 		.size = sizeof(options),
@@ -131,8 +131,8 @@ static int open_store(struct wt_build *build, const struct wt_clock_sample *firs
 
 /* ---- step one: what others refer to ------------------------------------------- */
 
-static int take_clock(struct wt_build *build, const void *payload, uint32_t length,
-	struct wt_err **err)
+static int take_clock(
+	struct wt_build *build, const void *payload, uint32_t length, struct wt_err **err)
 {
 	struct wt_clock_sample sample;
 	int rc;
@@ -145,16 +145,16 @@ static int take_clock(struct wt_build *build, const void *payload, uint32_t leng
 		return rc;
 	if (wt_clock_line__add(&build->cpu, sample.tsc, sample.boottime_ns))
 		return wt_err__errno(err, -ENOMEM, "cannot keep the clock samples");
-	build->stats.end_ns = sample.boottime_ns > build->stats.end_ns ? sample.boottime_ns
-								       : build->stats.end_ns;
+	build->stats.end_ns =
+		sample.boottime_ns > build->stats.end_ns ? sample.boottime_ns : build->stats.end_ns;
 	wt_store__add_clock(build->store, &(struct wt_store_clock){
-		.taken_ns = sample.boottime_ns,
-		.ticks = sample.tsc,
-		.ns = sample.boottime_ns,
-		.realtime_ns = sample.realtime_ns,
-		.monotonic_ns = sample.monotonic_ns,
-		.width_ns = sample.width_ns,
-	});
+						  .taken_ns = sample.boottime_ns,
+						  .ticks = sample.tsc,
+						  .ns = sample.boottime_ns,
+						  .realtime_ns = sample.realtime_ns,
+						  .monotonic_ns = sample.monotonic_ns,
+						  .width_ns = sample.width_ns,
+					  });
 	return 0;
 }
 
@@ -204,8 +204,8 @@ static int each_record(struct wt_build *build, struct wt_build_process *process,
 		at += bytes;
 	}
 	if (!rc && frame->position + frame->length > from)
-		rc = wt_map__put(&process->next_position, frame->number,
-			frame->position + frame->length);
+		rc = wt_map__put(
+			&process->next_position, frame->number, frame->position + frame->length);
 	return rc;
 }
 
@@ -228,8 +228,8 @@ static void take_process(struct wt_build_process *process, const void *payload, 
 	process->started = true;
 }
 
-static int take_reference(struct wt_build *build, const struct wt_frame *frame,
-	const void *payload, struct wt_err **err)
+static int take_reference(struct wt_build *build, const struct wt_frame *frame, const void *payload,
+	struct wt_err **err)
 {
 	struct wt_build_process *process;
 
@@ -279,11 +279,12 @@ static int take_note(struct wt_build *build, const struct wt_frame *frame, const
 
 	if (!text)
 		return -ENOMEM;
-	rc = wt_store__add_status(build->store, &(struct wt_store_status){
-		.source = "collector",
-		.level = levels[frame->number < 3 ? frame->number : 2],
-		.text = text,
-	});
+	rc = wt_store__add_status(
+		build->store, &(struct wt_store_status){
+				      .source = "collector",
+				      .level = levels[frame->number < 3 ? frame->number : 2],
+				      .text = text,
+			      });
 	free(text);
 	return rc;
 }
@@ -353,8 +354,8 @@ static int walk_events(struct wt_build *build, uint64_t limit, uint64_t until)
 	return rc;
 }
 
-int wt_build__advance(struct wt_build *build, uint64_t limit, uint64_t step_bytes,
-	struct wt_err **err)
+int wt_build__advance(
+	struct wt_build *build, uint64_t limit, uint64_t step_bytes, struct wt_err **err)
 {
 	uint64_t until = step_bytes ? build->events.offset + step_bytes : UINT64_MAX;
 	int rc;
@@ -369,8 +370,8 @@ int wt_build__advance(struct wt_build *build, uint64_t limit, uint64_t step_byte
 	if (!rc && build->store) {
 		rc = walk_events(build, limit, until);
 		for (size_t i = 0; i < build->processes.cnt && rc >= 0; i++) {
-			int released = wt_build__release_held(build, build->processes.data[i],
-				false);
+			int released =
+				wt_build__release_held(build, build->processes.data[i], false);
 
 			rc = released ? released : rc;
 		}

@@ -22,35 +22,35 @@ struct wt_build;
 struct wt_err;
 
 struct wt_build_options {
-	const char *segment;		/* path */
-	const char *output;		/* path of the store to write */
+	const char *segment; /* path */
+	const char *output;  /* path of the store to write */
 	enum wt_schema schema;
 	enum wt_store_exists exists;
 };
 
 struct wt_build_stats {
-	uint64_t op_cnt, copy_cnt;	/* kernels and copies/fills, timed or not */
+	uint64_t op_cnt, copy_cnt; /* kernels and copies/fills, timed or not */
 	uint64_t untimed_cnt, in_flight_cnt;
-	uint64_t attributed_cnt;	/* ops that name the API call they came from */
+	uint64_t attributed_cnt; /* ops that name the API call they came from */
 	uint64_t call_cnt;
-	uint64_t lost_cnt;		/* events that are not in the trace */
+	uint64_t lost_cnt; /* events that are not in the trace */
 	uint64_t process_cnt;
 	uint64_t damaged_bytes;
-	uint64_t held_max;		/* most operations held back at once */
-	uint64_t origin_ns, end_ns;	/* first clock sample; last event */
+	uint64_t held_max;          /* most operations held back at once */
+	uint64_t origin_ns, end_ns; /* first clock sample; last event */
 };
 
 /* Opens the segment; the store is opened by the first advance that finds a clock sample. */
-int wt_build__open(struct wt_build **build, const struct wt_build_options *options,
-	struct wt_err **err);
+int wt_build__open(
+	struct wt_build **build, const struct wt_build_options *options, struct wt_err **err);
 
 /*
  * Takes in the frames up to byte `limit` of the segment (UINT64_MAX: it is
  * complete, all there are), `step_bytes` at most (0: no limit). Returns 1 when
  * there is more to do at once, 0 when not, or a negative errno.
  */
-int wt_build__advance(struct wt_build *build, uint64_t limit, uint64_t step_bytes,
-	struct wt_err **err);
+int wt_build__advance(
+	struct wt_build *build, uint64_t limit, uint64_t step_bytes, struct wt_err **err);
 
 /* The rest, the sums, and closes the store. Frees `build` in every case. */
 int wt_build__close(struct wt_build *build, struct wt_build_stats *stats, struct wt_err **err);

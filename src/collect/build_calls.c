@@ -32,8 +32,8 @@ uint64_t wt_build__dense(struct wt_build *build, struct wt_build_process *proces
 	return process->block_base + (corr & ((1u << BLOCK_BITS) - 1));
 }
 
-uint64_t wt_build__cpu_ns(struct wt_build *build, const struct wt_build_process *process,
-	uint64_t tsc)
+uint64_t wt_build__cpu_ns(
+	struct wt_build *build, const struct wt_build_process *process, uint64_t tsc)
 {
 	uint64_t ns;
 
@@ -47,8 +47,8 @@ uint32_t wt_build__stream_id(const struct wt_build_process *process, uint32_t nu
 	return number ? (uint32_t)wt_map__get(&process->stream_of, number, 0) : 0;
 }
 
-struct wt_build_thread *wt_build__thread(struct wt_build *build, struct wt_build_process *process,
-	uint32_t index)
+struct wt_build_thread *wt_build__thread(
+	struct wt_build *build, struct wt_build_process *process, uint32_t index)
 {
 	struct wt_build_thread thread = {0};
 	uint64_t *at;
@@ -70,8 +70,8 @@ struct wt_build_thread *wt_build__thread(struct wt_build *build, struct wt_build
 	return &process->threads.data[*at];
 }
 
-static int add_thread(struct wt_build *build, struct wt_build_process *process,
-	const struct wt_rec *rec)
+static int add_thread(
+	struct wt_build *build, struct wt_build_process *process, const struct wt_rec *rec)
 {
 	const struct wt_rec_thread *t = (const void *)rec;
 	struct wt_build_thread *thread = wt_build__thread(build, process, rec->id);
@@ -84,11 +84,11 @@ static int add_thread(struct wt_build *build, struct wt_build_process *process,
 	thread->written = true;
 	memcpy(name, t->name, sizeof(t->name));
 	return wt_store__add_thread(build->store, &(struct wt_store_thread){
-		.id = thread->id,
-		.process_id = process->id,
-		.tid = t->tid,
-		.name = name,
-	});
+							  .id = thread->id,
+							  .process_id = process->id,
+							  .tid = t->tid,
+							  .name = name,
+						  });
 }
 
 /* Threads whose own record did not arrive: their calls still belong to one thread. */
@@ -103,17 +103,17 @@ int wt_build__write_threads(struct wt_build *build, struct wt_build_process *pro
 			continue;
 		thread->written = true;
 		rc = wt_store__add_thread(build->store, &(struct wt_store_thread){
-			.id = thread->id,
-			.process_id = process->id,
-			.tid = 0,
-			.name = "",
-		});
+								.id = thread->id,
+								.process_id = process->id,
+								.tid = 0,
+								.name = "",
+							});
 	}
 	return rc;
 }
 
-static void add_detail(struct wt_build_process *process, const struct wt_rec *rec,
-	struct wt_store_api *row)
+static void add_detail(
+	struct wt_build_process *process, const struct wt_rec *rec, struct wt_store_api *row)
 {
 	const struct wt_rec_launch *launch = (const void *)rec;
 	const struct wt_rec_copy *copy = (const void *)rec;
@@ -143,8 +143,8 @@ static void add_detail(struct wt_build_process *process, const struct wt_rec *re
 	}
 }
 
-static int add_call(struct wt_build *build, struct wt_build_process *process,
-	const struct wt_rec *rec)
+static int add_call(
+	struct wt_build *build, struct wt_build_process *process, const struct wt_rec *rec)
 {
 	const struct wt_rec_call *call = (const void *)rec;
 	uint32_t index = (uint32_t)(call->corr >> WT_CORR_COUNT_BITS);

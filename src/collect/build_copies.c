@@ -39,13 +39,14 @@ void wt_build__copy_called(struct wt_build_process *process, const struct wt_rec
 
 static const struct wt_build_copy *find_copy(const struct wt_build_process *process, uint64_t corr)
 {
-	const struct wt_build_copy *copy = process->copies ? &process->copies[place_of(corr)] : NULL;
+	const struct wt_build_copy *copy =
+		process->copies ? &process->copies[place_of(corr)] : NULL;
 
 	return copy && copy->corr == corr ? copy : NULL;
 }
 
-static int write_blit(struct wt_build *build, struct wt_build_process *process,
-	struct wt_build_blit *blit)
+static int write_blit(
+	struct wt_build *build, struct wt_build_process *process, struct wt_build_blit *blit)
 {
 	const struct wt_build_copy *copy = blit->corr ? find_copy(process, blit->corr) : NULL;
 

@@ -12,8 +12,8 @@
 /* A copy of a fixed-size text field that ends in NUL. */
 #define text_of(field, to) (memcpy((to), (field), sizeof(field)), (to)[sizeof(field)] = 0, (to))
 
-struct wt_build_device *wt_build__device(struct wt_build *build, struct wt_build_process *process,
-	uint32_t number)
+struct wt_build_device *wt_build__device(
+	struct wt_build *build, struct wt_build_process *process, uint32_t number)
 {
 	uint64_t *index = wt_map__find(&process->device_of, number);
 	struct wt_build_device device = {.number = number};
@@ -29,8 +29,8 @@ struct wt_build_device *wt_build__device(struct wt_build *build, struct wt_build
 	return wt_vec__last(&process->devices);
 }
 
-static int add_device(struct wt_build *build, struct wt_build_process *process,
-	const struct wt_rec *rec)
+static int add_device(
+	struct wt_build *build, struct wt_build_process *process, const struct wt_rec *rec)
 {
 	const struct wt_rec_device *d = (const void *)rec;
 	struct wt_build_device *device = wt_build__device(build, process, rec->id);
@@ -54,8 +54,8 @@ static int add_device(struct wt_build *build, struct wt_build_process *process,
 	return wt_store__add_device(build->store, &row);
 }
 
-struct wt_build_queue *wt_build__queue(struct wt_build *build, struct wt_build_process *process,
-	uint32_t number, uint32_t device)
+struct wt_build_queue *wt_build__queue(
+	struct wt_build *build, struct wt_build_process *process, uint32_t number, uint32_t device)
 {
 	uint64_t *index = wt_map__find(&process->queue_of, number);
 	struct wt_build_queue queue = {.number = number, .device = device, .ended_ns = WT_ABSENT};
@@ -71,8 +71,8 @@ struct wt_build_queue *wt_build__queue(struct wt_build *build, struct wt_build_p
 	return wt_vec__last(&process->queues);
 }
 
-static int add_queue(struct wt_build *build, struct wt_build_process *process,
-	const struct wt_rec *rec)
+static int add_queue(
+	struct wt_build *build, struct wt_build_process *process, const struct wt_rec *rec)
 {
 	const struct wt_rec_queue *q = (const void *)rec;
 	struct wt_build_queue *queue = wt_build__queue(build, process, rec->id, q->device);
@@ -85,8 +85,8 @@ static int add_queue(struct wt_build *build, struct wt_build_process *process,
 	return 0;
 }
 
-static int end_queue(struct wt_build *build, struct wt_build_process *process,
-	const struct wt_rec *rec)
+static int end_queue(
+	struct wt_build *build, struct wt_build_process *process, const struct wt_rec *rec)
 {
 	const struct wt_rec_queue_end *e = (const void *)rec;
 	struct wt_build_queue *queue = wt_build__queue(build, process, rec->id, UINT32_MAX);
@@ -193,8 +193,8 @@ static int end_symbols(struct wt_build_process *process, const struct wt_rec *re
 	return 0;
 }
 
-const struct wt_build_symbol *wt_build__symbol(const struct wt_build_process *process,
-	uint64_t kernel_object, uint32_t generation)
+const struct wt_build_symbol *wt_build__symbol(
+	const struct wt_build_process *process, uint64_t kernel_object, uint32_t generation)
 {
 	uint64_t newest = wt_map__get(&process->symbol_of, kernel_object, UINT64_MAX);
 	uint32_t at = newest == UINT64_MAX ? 0 : (uint32_t)newest + 1;
@@ -209,8 +209,8 @@ const struct wt_build_symbol *wt_build__symbol(const struct wt_build_process *pr
 	return NULL;
 }
 
-static int add_stream(struct wt_build *build, struct wt_build_process *process,
-	const struct wt_rec *rec)
+static int add_stream(
+	struct wt_build *build, struct wt_build_process *process, const struct wt_rec *rec)
 {
 	static const char *const kinds[] = {
 		[WT_STREAM_CREATED] = "created",
@@ -243,8 +243,8 @@ static int add_stream(struct wt_build *build, struct wt_build_process *process,
 	return wt_store__add_stream(build->store, &row);
 }
 
-static int add_gpu_clock(struct wt_build *build, struct wt_build_process *process,
-	const struct wt_rec *rec)
+static int add_gpu_clock(
+	struct wt_build *build, struct wt_build_process *process, const struct wt_rec *rec)
 {
 	const struct wt_rec_gpu_clock *c = (const void *)rec;
 	struct wt_build_device *device = wt_build__device(build, process, rec->id);
@@ -279,11 +279,11 @@ static int add_status(struct wt_build *build, struct wt_build_process *process,
 	if (!text)
 		return -ENOMEM;
 	rc = wt_store__add_status(build->store, &(struct wt_store_status){
-		.process_id = process->id,
-		.source = text_of(s->source, source),
-		.level = levels[rec->id < 3 ? rec->id : 2],
-		.text = text,
-	});
+							.process_id = process->id,
+							.source = text_of(s->source, source),
+							.level = levels[rec->id < 3 ? rec->id : 2],
+							.text = text,
+						});
 	free(text);
 	return rc;
 }

@@ -13,10 +13,10 @@ static int add_lost(struct wt_build *build, uint32_t process_id, unsigned cause,
 	if (!cnt)
 		return 0;
 	return wt_store__add_lost(build->store, &(struct wt_store_lost){
-		.process_id = process_id,
-		.cause = wt_lost__name(cause),
-		.count = cnt,
-	});
+							.process_id = process_id,
+							.cause = wt_lost__name(cause),
+							.count = cnt,
+						});
 }
 
 /* Recorded all the same: only their times are missing. */
@@ -59,8 +59,8 @@ static int write_lost(struct wt_build *build, struct wt_build_process *process)
 }
 
 /* The process of this trace that its parent pid names: of those that live then, the newest. */
-static uint32_t parent_of(const struct wt_build *build, const struct wt_build_process *process,
-	int32_t parent_pid)
+static uint32_t parent_of(
+	const struct wt_build *build, const struct wt_build_process *process, int32_t parent_pid)
 {
 	for (size_t i = process->id - 1; i-- > 0;) {
 		const struct wt_build_process *other = build->processes.data[i];
@@ -112,11 +112,11 @@ static void note(struct wt_build *build, uint32_t process_id, const char *what, 
 		return;
 	snprintf(text, sizeof(text), "%s: %llu", what, (unsigned long long)cnt);
 	wt_store__add_status(build->store, &(struct wt_store_status){
-		.process_id = process_id,
-		.source = "collector",
-		.level = "degraded",
-		.text = text,
-	});
+						   .process_id = process_id,
+						   .source = "collector",
+						   .level = "degraded",
+						   .text = text,
+					   });
 }
 
 static int finish_process(struct wt_build *build, struct wt_build_process *process)

@@ -24,8 +24,8 @@ int wt_build__write_op(struct wt_build *build, const struct wt_store_op *op)
 static void set_times(struct wt_build_process *process, struct wt_build_device *device,
 	const struct wt_op_raw *raw, struct wt_store_op *op)
 {
-	union wt_slot_word word = {.raw = atomic_load_explicit(&raw->slot.word,
-		memory_order_relaxed)};
+	union wt_slot_word word = {
+		.raw = atomic_load_explicit(&raw->slot.word, memory_order_relaxed)};
 
 	op->start_ns = op->end_ns = WT_ABSENT;
 	op->in_flight = raw->state == WT_OP_IN_FLIGHT;
@@ -51,8 +51,7 @@ static int store_op(struct wt_build *build, struct wt_build_process *process,
 	const struct wt_op_raw *raw)
 {
 	const struct wt_slot *slot = &raw->slot;
-	union wt_slot_word word = {.raw = atomic_load_explicit(&slot->word,
-		memory_order_relaxed)};
+	union wt_slot_word word = {.raw = atomic_load_explicit(&slot->word, memory_order_relaxed)};
 	const struct wt_build_symbol *symbol =
 		wt_build__symbol(process, slot->kernel_object, slot->code_generation);
 	struct wt_store_op op = {
@@ -111,8 +110,9 @@ int wt_build__ops(struct wt_build *build, struct wt_build_process *process,
 		memcpy(&raw, &ops[i], sizeof(raw));
 		if (raw.state == WT_OP_DONE && !build->all_known &&
 			!wt_clock_line__covers(&device->clock, raw.end_ticks)) {
-			if (wt_vec__push(&device->held, (struct wt_build_held){
-					.raw = raw, .queue = (uint32_t)(queue - process->queues.data)}))
+			if (wt_vec__push(&device->held,
+				    (struct wt_build_held){.raw = raw,
+					    .queue = (uint32_t)(queue - process->queues.data)}))
 				return -ENOMEM;
 			if (++build->held_cnt > build->stats.held_max)
 				build->stats.held_max = build->held_cnt;
@@ -133,8 +133,8 @@ int wt_build__release_held(struct wt_build *build, struct wt_build_process *proc
 		if (!device->held.cnt)
 			continue;
 		/* the oldest decides cheaply: nothing new since the last look */
-		if (!all && !wt_clock_line__covers(&device->clock,
-				    device->held.data[0].raw.end_ticks))
+		if (!all &&
+			!wt_clock_line__covers(&device->clock, device->held.data[0].raw.end_ticks))
 			continue;
 		for (i = 0; i < device->held.cnt && !rc; i++) {
 			struct wt_build_held *held = &device->held.data[i];
@@ -143,8 +143,8 @@ int wt_build__release_held(struct wt_build *build, struct wt_build_process *proc
 				device->held.data[kept++] = *held;
 				continue;
 			}
-			rc = store_op(build, process, device,
-				&process->queues.data[held->queue], &held->raw);
+			rc = store_op(build, process, device, &process->queues.data[held->queue],
+				&held->raw);
 			build->held_cnt--;
 		}
 		if (rc)

@@ -16,7 +16,7 @@
 /* An operation that waits: for a clock pair, or for the call that asked for it. */
 struct wt_build_held {
 	struct wt_op_raw raw;
-	uint32_t queue;		/* index in queues */
+	uint32_t queue; /* index in queues */
 };
 
 struct wt_build_device {
@@ -26,8 +26,8 @@ struct wt_build_device {
 };
 
 struct wt_build_queue {
-	uint32_t id, number, device;	/* device: number in the process */
-	bool defined;			/* WT_REC_QUEUE was seen; else made from an operation */
+	uint32_t id, number, device; /* device: number in the process */
+	bool defined;                /* WT_REC_QUEUE was seen; else made from an operation */
 	bool written;
 	struct wt_rec_queue rec;
 	uint64_t ended_ns;
@@ -42,7 +42,7 @@ struct wt_build_symbol {
 	uint32_t id;
 	uint32_t born, dead;
 	uint64_t executable;
-	uint32_t older;		/* index + 1 of the symbol that had this address before */
+	uint32_t older; /* index + 1 of the symbol that had this address before */
 	enum wt_blit blit;
 };
 
@@ -51,13 +51,13 @@ struct wt_build_blit {
 	struct wt_store_op op;
 	uint64_t corr;
 	uint64_t packet;
-	bool crowded;		/* the call made several operations: no bytes */
+	bool crowded; /* the call made several operations: no bytes */
 };
 
 struct wt_build_thread {
 	uint32_t id;
 	bool written;
-	uint64_t last_call;	/* correlation of its last call whose record has come */
+	uint64_t last_call; /* correlation of its last call whose record has come */
 	WT_VEC(struct wt_build_blit) blits;
 };
 
@@ -73,7 +73,7 @@ struct wt_build_copy {
  */
 #define WT_BUILD_HELD_MAX (1u << 20)
 
-#define WT_BUILD_COPIES 65536u	/* copy calls remembered, a power of two */
+#define WT_BUILD_COPIES 65536u /* copy calls remembered, a power of two */
 
 struct wt_build_process {
 	uint32_t number, id;
@@ -86,35 +86,35 @@ struct wt_build_process {
 	WT_VEC(struct wt_build_symbol) symbols;
 	WT_VEC(struct wt_build_thread) threads;
 	struct wt_map device_of, queue_of, stream_of, thread_of; /* number → index or id */
-	size_t last_thread;		/* index of the one found last */
-	uint32_t last_thread_index;	/* its number, 0: none */
-	struct wt_map symbol_of;	/* kernel object → index of the newest symbol */
-	struct wt_map next_position;	/* ring → position behind what was taken in */
-	struct wt_map open_calls;	/* ring → 1: its call in progress was taken in */
-	struct wt_map blocks;		/* correlation >> bits → first dense id */
-	uint64_t block_key, block_base;	/* the last one used */
-	struct wt_build_copy *copies;	/* by correlation, the newest of each place */
+	size_t last_thread;                                      /* index of the one found last */
+	uint32_t last_thread_index;                              /* its number, 0: none */
+	struct wt_map symbol_of;                /* kernel object → index of the newest symbol */
+	struct wt_map next_position;            /* ring → position behind what was taken in */
+	struct wt_map open_calls;               /* ring → 1: its call in progress was taken in */
+	struct wt_map blocks;                   /* correlation >> bits → first dense id */
+	uint64_t block_key, block_base;         /* the last one used */
+	struct wt_build_copy *copies;           /* by correlation, the newest of each place */
 	WT_VEC(struct wt_rec_sdma) open_copies; /* their ends have not come yet, oldest first */
 	uint64_t untimed[WT_LOST_CNT];
 	uint64_t unknown_records;
 };
 
 struct wt_build {
-	struct wt_segment_reader heads;	/* definitions and clocks */
+	struct wt_segment_reader heads; /* definitions and clocks */
 	struct wt_segment_reader events;
 	struct wt_build_options options;
 	char *segment, *output;
 	struct wt_store *store;
 	struct wt_clock_line cpu;
 	WT_VEC(struct wt_build_process *) processes;
-	struct wt_map process_of;	/* number → index */
-	WT_VEC(char *) metas;		/* seen before the store was open: key NUL value */
+	struct wt_map process_of; /* number → index */
+	WT_VEC(char *) metas;     /* seen before the store was open: key NUL value */
 	uint32_t next_thread, next_device, next_queue, next_stream, next_symbol;
-	uint64_t next_block;		/* first id of the next block */
+	uint64_t next_block; /* first id of the next block */
 	uint64_t session_id;
 	uint64_t held_cnt;
-	bool all_known;		/* the segment is complete: no clock pair is still to come */
-	uint64_t end_ns;		/* of the trace, when its end frame was seen */
+	bool all_known;  /* the segment is complete: no clock pair is still to come */
+	uint64_t end_ns; /* of the trace, when its end frame was seen */
 	bool complete;
 	struct wt_build_stats stats;
 };
@@ -125,12 +125,12 @@ struct wt_build_process *wt_build__process(struct wt_build *build, uint32_t numb
 /* build_definitions.c */
 int wt_build__definition(struct wt_build *build, struct wt_build_process *process,
 	const struct wt_rec *rec, uint32_t bytes);
-struct wt_build_device *wt_build__device(struct wt_build *build, struct wt_build_process *process,
-	uint32_t number);
-struct wt_build_queue *wt_build__queue(struct wt_build *build, struct wt_build_process *process,
-	uint32_t number, uint32_t device);
-const struct wt_build_symbol *wt_build__symbol(const struct wt_build_process *process,
-	uint64_t kernel_object, uint32_t generation);
+struct wt_build_device *wt_build__device(
+	struct wt_build *build, struct wt_build_process *process, uint32_t number);
+struct wt_build_queue *wt_build__queue(
+	struct wt_build *build, struct wt_build_process *process, uint32_t number, uint32_t device);
+const struct wt_build_symbol *wt_build__symbol(
+	const struct wt_build_process *process, uint64_t kernel_object, uint32_t generation);
 int wt_build__write_queues(struct wt_build *build, struct wt_build_process *process);
 
 /* build_ops.c */
@@ -141,8 +141,8 @@ int wt_build__release_held(struct wt_build *build, struct wt_build_process *proc
 int wt_build__write_op(struct wt_build *build, const struct wt_store_op *op);
 
 /* build_sdma.c */
-int wt_build__sdma(struct wt_build *build, struct wt_build_process *process,
-	const struct wt_rec_sdma *rec);
+int wt_build__sdma(
+	struct wt_build *build, struct wt_build_process *process, const struct wt_rec_sdma *rec);
 int wt_build__sdma_end(struct wt_build *build, struct wt_build_process *process,
 	const struct wt_rec_sdma_end *end);
 int wt_build__flush_sdma(struct wt_build *build, struct wt_build_process *process);
@@ -163,13 +163,13 @@ int wt_build__open_call(struct wt_build *build, struct wt_build_process *process
 	const struct wt_frame_call_open *open);
 int wt_build__write_threads(struct wt_build *build, struct wt_build_process *process);
 /* The thread of that number, made where it is new; NULL: out of memory, or too many. */
-struct wt_build_thread *wt_build__thread(struct wt_build *build, struct wt_build_process *process,
-	uint32_t index);
+struct wt_build_thread *wt_build__thread(
+	struct wt_build *build, struct wt_build_process *process, uint32_t index);
 /* The trace's id of a correlation; 0 for 0, or out of memory. */
 uint64_t wt_build__dense(struct wt_build *build, struct wt_build_process *process, uint64_t corr);
 /* CLOCK_BOOTTIME of a *_tsc value; WT_ABSENT where it cannot be told. */
-uint64_t wt_build__cpu_ns(struct wt_build *build, const struct wt_build_process *process,
-	uint64_t tsc);
+uint64_t wt_build__cpu_ns(
+	struct wt_build *build, const struct wt_build_process *process, uint64_t tsc);
 uint32_t wt_build__stream_id(const struct wt_build_process *process, uint32_t number);
 
 #endif

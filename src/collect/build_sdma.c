@@ -45,8 +45,8 @@ static int write_copy(struct wt_build *build, struct wt_build_process *process,
 	return wt_build__write_op(build, &op);
 }
 
-int wt_build__sdma(struct wt_build *build, struct wt_build_process *process,
-	const struct wt_rec_sdma *rec)
+int wt_build__sdma(
+	struct wt_build *build, struct wt_build_process *process, const struct wt_rec_sdma *rec)
 {
 	const struct wt_rec_sdma_end none = {.rec.id = WT_LOST_TIME_SHARED_SIGNAL};
 
@@ -55,8 +55,8 @@ int wt_build__sdma(struct wt_build *build, struct wt_build_process *process,
 	return wt_vec__push(&process->open_copies, *rec);
 }
 
-int wt_build__sdma_end(struct wt_build *build, struct wt_build_process *process,
-	const struct wt_rec_sdma_end *end)
+int wt_build__sdma_end(
+	struct wt_build *build, struct wt_build_process *process, const struct wt_rec_sdma_end *end)
 {
 	/* the oldest are in front, and mostly the ones that end */
 	for (size_t i = 0; i < process->open_copies.cnt; i++) {

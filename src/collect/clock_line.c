@@ -33,8 +33,7 @@ static struct rate rate_near(const struct wt_clock_line *line, size_t at)
 
 	while (from > 0 && !p[from].breaks && p[to].ns - p[from].ns < BASE_NS)
 		from--;
-	while (to + 1 < line->points.cnt && !p[to + 1].breaks &&
-		p[to].ns - p[from].ns < BASE_NS)
+	while (to + 1 < line->points.cnt && !p[to + 1].breaks && p[to].ns - p[from].ns < BASE_NS)
 		to++;
 	return from == to ? (struct rate){NULL, NULL} : (struct rate){&p[from], &p[to]};
 }

@@ -15,14 +15,14 @@
 
 struct wt_clock_point {
 	uint64_t ticks, ns;
-	bool breaks;	/* the clock stood still, or was set, between its predecessor and it */
+	bool breaks; /* the clock stood still, or was set, between its predecessor and it */
 };
 
 struct wt_clock_line {
-	WT_VEC(struct wt_clock_point) points;	/* by time */
-	size_t epoch;	/* where ticks last went backwards (a clock that began anew) */
+	WT_VEC(struct wt_clock_point) points; /* by time */
+	size_t epoch; /* where ticks last went backwards (a clock that began anew) */
 	size_t cache;
-	uint64_t refused;	/* pairs that went backwards in time */
+	uint64_t refused; /* pairs that went backwards in time */
 };
 
 /* Pairs come in the order they were taken; equal and backward ones are left out. 0 or -ENOMEM. */

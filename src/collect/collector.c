@@ -33,14 +33,14 @@
 #define PAUSE_ALIVE_NS (4 * MS)
 #define PAUSE_IDLE_NS  (20 * MS)
 
-#define SAMPLE_NS      (100 * MS)
-#define SLOW_NS	       (100 * MS)	/* what is looked at now and then */
-#define GRACE_NS       (500 * MS)	/* by hand: nobody joined for this long */
-#define NEVER_NS       (30000 * MS)	/* by hand: nobody ever joined */
-#define HIDDEN_NS      (2000 * MS)	/* processes whose pid we cannot see */
-#define JOINING_NS     (1000 * MS)	/* a number was taken, its file did not come */
-#define PRIMARY_NS     (1000 * MS)	/* the starter's word on how its command ended */
-#define CONNECTIONS    256
+#define SAMPLE_NS   (100 * MS)
+#define SLOW_NS     (100 * MS)   /* what is looked at now and then */
+#define GRACE_NS    (500 * MS)   /* by hand: nobody joined for this long */
+#define NEVER_NS    (30000 * MS) /* by hand: nobody ever joined */
+#define HIDDEN_NS   (2000 * MS)  /* processes whose pid we cannot see */
+#define JOINING_NS  (1000 * MS)  /* a number was taken, its file did not come */
+#define PRIMARY_NS  (1000 * MS)  /* the starter's word on how its command ended */
+#define CONNECTIONS 256
 
 enum tag { TAG_LISTEN = 1, TAG_CONTROL, TAG_CONNECTION, TAG_PROCESS };
 
@@ -65,8 +65,8 @@ void wt_collector__tell(struct wt_collector *c, const char *format, ...)
 static void watch(struct wt_collector *c, int fd, enum tag tag, uint32_t number)
 {
 	struct epoll_event event = {.events = EPOLLIN,
-		.data.u64 = (uint64_t)tag << 56 | (uint64_t)(number & 0xffffff) << 32 |
-			    (uint32_t)fd};
+		.data.u64 =
+			(uint64_t)tag << 56 | (uint64_t)(number & 0xffffff) << 32 | (uint32_t)fd};
 
 	if (fd >= 0)
 		epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &event);
@@ -520,8 +520,10 @@ static void write_metas(struct wt_collector *c)
 static int set_up(struct wt_collector *c, struct wt_err **err)
 {
 	const struct wt_collect_options *o = c->options;
-	struct wt_build_options build = {.segment = c->segment, .output = c->part,
-		.schema = o->schema, .exists = WT_STORE_REPLACE};
+	struct wt_build_options build = {.segment = c->segment,
+		.output = c->part,
+		.schema = o->schema,
+		.exists = WT_STORE_REPLACE};
 	int rc = wt_output__check(o->output, o->exists, 0, err);
 
 	if (rc)
@@ -533,8 +535,8 @@ static int set_up(struct wt_collector *c, struct wt_err **err)
 	rc = wt_session_dir__create(&c->dir, o->session_dir, &o->settings, err);
 	if (rc)
 		return rc;
-	rc = wt_segment__create(&c->writer, c->segment, c->dir.shared->session_id,
-		c->dir.shared->started_ns, err);
+	rc = wt_segment__create(
+		&c->writer, c->segment, c->dir.shared->session_id, c->dir.shared->started_ns, err);
 	if (rc) {
 		wt_session_dir__remove(&c->dir);
 		return rc;
@@ -616,8 +618,8 @@ int wt_collector__run(const struct wt_collect_options *options)
 		watch(c, options->control_fd, TAG_CONTROL, 0);
 		c->heart_runs = !pthread_create(&c->heart, NULL, beat, c);
 		/* release: pairs with a joining process's acquire */
-		atomic_store_explicit(&c->dir.shared->state, WT_COLLECTOR_RUNNING,
-			memory_order_release);
+		atomic_store_explicit(
+			&c->dir.shared->state, WT_COLLECTOR_RUNNING, memory_order_release);
 	}
 	if (options->control_fd >= 0)
 		(void)fcntl(options->control_fd, F_SETFL, O_NONBLOCK); /* stderr may be it */

@@ -22,20 +22,20 @@
 #include "store/store.h"
 
 /* 13,000 launches: 10 ms and more at the highest rates, in which the collector gets the CPU. */
-#define WT_RING_BYTES_DEFAULT	(1u << 20)
+#define WT_RING_BYTES_DEFAULT   (1u << 20)
 #define WT_BUFFER_BYTES_DEFAULT (512ull << 20)
 
 struct wt_collect_options {
-	char output[PATH_MAX];		/* absolute */
+	char output[PATH_MAX]; /* absolute */
 	enum wt_schema schema;
 	enum wt_store_exists exists;
-	const char *session_dir;	/* NULL: the usual places */
-	const char *command;		/* what is traced, as typed; NULL: not known */
+	const char *session_dir; /* NULL: the usual places */
+	const char *command;     /* what is traced, as typed; NULL: not known */
 	struct wt_settings settings;
 	bool wait_primary;
-	bool interactive;		/* somebody reads what is not about this run, too */
-	pid_t primary;			/* of the traced command, 0: not known */
-	int ready_fd, control_fd;	/* -1: none */
+	bool interactive;         /* somebody reads what is not about this run, too */
+	pid_t primary;            /* of the traced command, 0: not known */
+	int ready_fd, control_fd; /* -1: none */
 };
 
 /* Runs until the trace is finished. Returns an exit code. */

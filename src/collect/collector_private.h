@@ -15,7 +15,7 @@
 struct wt_collector {
 	const struct wt_collect_options *options;
 	char segment[PATH_MAX];
-	char part[PATH_MAX];		/* the store while it is not complete */
+	char part[PATH_MAX]; /* the store while it is not complete */
 	struct wt_session_dir dir;
 	struct wt_segment_writer writer;
 	struct wt_drain drain;
@@ -25,16 +25,16 @@ struct wt_collector {
 	int epoll_fd;
 	uint32_t connection_cnt;
 	uint64_t next_sample_ns, next_slow_ns;
-	uint64_t last_change_ns;	/* a join, an end: "none for a moment" counts from here */
+	uint64_t last_change_ns; /* a join, an end: "none for a moment" counts from here */
 	uint64_t last_busy_ns;
-	uint64_t primary_ended_ns;	/* 0: not yet */
-	uint32_t primary_kind;		/* enum wt_exit_kind */
+	uint64_t primary_ended_ns; /* 0: not yet */
+	uint32_t primary_kind;     /* enum wt_exit_kind */
 	bool starter_gone;
 	bool stop;
-	bool discard;			/* the command could not be executed */
-	uint64_t failing_since_ns;	/* the segment cannot be written; 0: it can */
-	int failing;			/* with this error */
-	char control[256];		/* a line from the starter, so far */
+	bool discard;              /* the command could not be executed */
+	uint64_t failing_since_ns; /* the segment cannot be written; 0: it can */
+	int failing;               /* with this error */
+	char control[256];         /* a line from the starter, so far */
 	size_t control_bytes;
 	pthread_t heart;
 	bool heart_runs;

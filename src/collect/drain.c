@@ -8,7 +8,7 @@
 
 /* One frame carries at most this: many small rings fit the buffer beside it. */
 #define RING_FRAME_BYTES (4u << 20)
-#define OPS_FRAME_CNT	 8192u
+#define OPS_FRAME_CNT    8192u
 
 int wt_drain__commit(struct wt_drain *drain)
 {
@@ -49,8 +49,8 @@ static uint32_t whole_records(const uint8_t *copy, uint32_t length)
 	return at ? at : length;
 }
 
-static int store_run(struct wt_drain *drain, struct wt_ring_source *source,
-	const struct wt_ring_run *run)
+static int store_run(
+	struct wt_drain *drain, struct wt_ring_source *source, const struct wt_ring_run *run)
 {
 	uint32_t done = 0;
 
@@ -129,15 +129,15 @@ int wt_drain__slots(struct wt_drain *drain, struct wt_slots_source *source, bool
 		rc = make_room(drain, sizeof(*head) + OPS_FRAME_CNT * sizeof(struct wt_op_raw));
 		if (rc)
 			return rc;
-		head = wt_segment__begin(drain->writer, WT_FRAME_OPS, source->process,
-			source->number, 0);
+		head = wt_segment__begin(
+			drain->writer, WT_FRAME_OPS, source->process, source->number, 0);
 		*head = (struct wt_frame_ops){
 			.queue = source->reader.queue,
 			.device = source->reader.device,
 			.capacity = source->reader.capacity,
 		};
-		cnt = wt_slots_reader__scan(&source->reader, (struct wt_op_raw *)(head + 1),
-			OPS_FRAME_CNT, final);
+		cnt = wt_slots_reader__scan(
+			&source->reader, (struct wt_op_raw *)(head + 1), OPS_FRAME_CNT, final);
 		if (!cnt) {
 			wt_segment__drop(drain->writer);
 			break;

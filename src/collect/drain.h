@@ -14,10 +14,10 @@
 #include "core/ring.h"
 
 struct wt_ring_source {
-	struct wt_mapping mapping;	/* not of a definition ring: it lies in the process file */
+	struct wt_mapping mapping; /* not of a definition ring: it lies in the process file */
 	struct wt_ring_reader reader;
-	uint32_t process, number;	/* WT_FRAME_DEFINITIONS: definition ring */
-	uint64_t end;			/* tail to set once stored */
+	uint32_t process, number; /* WT_FRAME_DEFINITIONS: definition ring */
+	uint64_t end;             /* tail to set once stored */
 };
 
 struct wt_slots_source {
@@ -31,9 +31,9 @@ struct wt_drain {
 	struct wt_segment_writer *writer;
 	WT_VEC(struct wt_ring_source *) rings; /* read, not committed */
 	WT_VEC(struct wt_slots_source *) slots;
-	uint64_t ring_bytes, op_cnt;	/* committed and not */
-	uint64_t pass_bytes;		/* of this pass; the caller resets it */
-	double pressure;		/* fullest source seen in this pass, 0 to 1 */
+	uint64_t ring_bytes, op_cnt; /* committed and not */
+	uint64_t pass_bytes;         /* of this pass; the caller resets it */
+	double pressure;             /* fullest source seen in this pass, 0 to 1 */
 };
 
 /* 0 or a negative errno: the segment could not be written; nothing is lost, call commit later. */

@@ -113,8 +113,8 @@ static int write_the_rest(struct wt_collector *c, bool *ended)
 		return rc ? rc : wt_drain__commit(&c->drain);
 	rc = wt_collector__sample(c);
 	if (!rc)
-		rc = wt_segment__add(&c->writer, WT_FRAME_END, UINT32_MAX, 0,
-			wt_clock__boottime_ns(), NULL, 0);
+		rc = wt_segment__add(
+			&c->writer, WT_FRAME_END, UINT32_MAX, 0, wt_clock__boottime_ns(), NULL, 0);
 	*ended = !rc;
 	return rc ? rc : wt_drain__commit(&c->drain);
 }
@@ -145,8 +145,8 @@ static void say_kept(struct wt_collector *c, const char *text, const char *where
 static int store(struct wt_collector *c, struct wt_build_stats *stats, struct wt_err **err)
 {
 	const struct wt_collect_options *o = c->options;
-	struct wt_build_options build = {.segment = c->segment, .output = c->part,
-		.schema = o->schema, .exists = o->exists};
+	struct wt_build_options build = {
+		.segment = c->segment, .output = c->part, .schema = o->schema, .exists = o->exists};
 	int rc = wt_live_build__stop(&c->live);
 
 	if (rc) {
@@ -204,9 +204,8 @@ int wt_collector__finish(struct wt_collector *c)
 		(unsigned long long)(wt_clock__boottime_ns() - began),
 		(unsigned long long)stats.op_cnt, (unsigned long long)stats.copy_cnt,
 		(unsigned long long)stats.call_cnt, (unsigned long long)stats.untimed_cnt,
-		(unsigned long long)stats.in_flight_cnt,
-		(unsigned long long)stats.attributed_cnt, (unsigned long long)stats.lost_cnt,
-		(unsigned long long)stats.process_cnt);
+		(unsigned long long)stats.in_flight_cnt, (unsigned long long)stats.attributed_cnt,
+		(unsigned long long)stats.lost_cnt, (unsigned long long)stats.process_cnt);
 	return 0;
 }
 

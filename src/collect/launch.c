@@ -14,8 +14,8 @@
 
 int wt_launch__find_library(char path[PATH_MAX], struct wt_err **err)
 {
-	static const char *const places[] = {"", "../lib/wavetap/", "../lib/",
-		"../lib64/wavetap/", "../lib64/"};
+	static const char *const places[] = {
+		"", "../lib/wavetap/", "../lib/", "../lib64/wavetap/", "../lib64/"};
 	char self[PATH_MAX], found[PATH_MAX + 64];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int rc;
@@ -35,8 +35,8 @@ check:
 	/* LD_PRELOAD and HSA_TOOLS_LIB are lists, without a way to quote */
 	if (!path[strcspn(path, " :")])
 		return 0;
-	rc = wt_err__new(err, -EINVAL, "the loader cannot preload %s: a blank or colon in its path",
-		path);
+	rc = wt_err__new(
+		err, -EINVAL, "the loader cannot preload %s: a blank or colon in its path", path);
 	wt_err__hint(err, "install wavetap in a directory without them");
 	return rc;
 }
@@ -65,7 +65,8 @@ static int search(const char *name)
 		char path[PATH_MAX];
 		int one;
 
-		snprintf(path, sizeof(path), "%.*s%s%s", (int)length, at, length ? "/" : "./", name);
+		snprintf(
+			path, sizeof(path), "%.*s%s%s", (int)length, at, length ? "/" : "./", name);
 		one = check_file(path);
 		if (!one)
 			return 0;
@@ -87,13 +88,15 @@ int wt_launch__check(const char *name, struct wt_err **err)
 		return 0;
 	if (rc == -EACCES) {
 		wt_err__new(err, rc, "cannot execute %s: not an executable file", name);
-		wt_err__hint(err, "chmod +x makes it one; a script can be given to its interpreter");
+		wt_err__hint(
+			err, "chmod +x makes it one; a script can be given to its interpreter");
 		return 126;
 	}
 	wt_err__new(err, rc, "cannot find the program %s", name);
-	wt_err__hint(err, strchr(name, '/') ? "check the path"
-					    : "it is in no directory of PATH; ./%s names a file "
-					      "here",
+	wt_err__hint(err,
+		strchr(name, '/') ? "check the path"
+				  : "it is in no directory of PATH; ./%s names a file "
+				    "here",
 		name);
 	return 127;
 }

@@ -13,16 +13,16 @@ struct wt_err;
 
 struct wt_launch {
 	pid_t pid;
-	int go_fd;	/* the child waits at its other end */
-	int exec_fd;	/* tells how exec went */
+	int go_fd;   /* the child waits at its other end */
+	int exec_fd; /* tells how exec went */
 };
 
 /* What the environment gets, beside what is in it. */
 struct wt_launch_environment {
-	const char *library;	 /* libwavetap.so: into LD_PRELOAD and HSA_TOOLS_LIB */
+	const char *library; /* libwavetap.so: into LD_PRELOAD and HSA_TOOLS_LIB */
 	const char *session_dir;
-	const char *source;	 /* WAVETAP_SOURCE; NULL: as it is */
-	int no_dlsym;		 /* WAVETAP_NO_DLSYM=1 */
+	const char *source; /* WAVETAP_SOURCE; NULL: as it is */
+	int no_dlsym;       /* WAVETAP_NO_DLSYM=1 */
 };
 
 /* The path of libwavetap.so that belongs to this program. */

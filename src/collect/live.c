@@ -24,8 +24,8 @@ static void *follow(void *arg)
 		/* acquire: pairs with the release that follows the segment's commit */
 		uint64_t limit = atomic_load_explicit(&live->limit, memory_order_acquire);
 
-		live->rc = limit ? wt_build__advance(live->build, limit, STEP_BYTES, &live->err)
-				 : 0;
+		live->rc =
+			limit ? wt_build__advance(live->build, limit, STEP_BYTES, &live->err) : 0;
 		if (!live->rc)
 			nanosleep(&pause, NULL);
 	}

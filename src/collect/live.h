@@ -21,9 +21,9 @@ struct wt_live_build {
 	struct wt_build *build;
 	pthread_t thread;
 	bool running;
-	_Atomic uint64_t limit;	/* of the segment: behind a committed clock sample */
+	_Atomic uint64_t limit; /* of the segment: behind a committed clock sample */
 	_Atomic bool stop;
-	int rc;			/* of the thread, once joined */
+	int rc; /* of the thread, once joined */
 	struct wt_err *err;
 };
 

@@ -26,9 +26,8 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 		m->lost = 1;
 		/* all of it: half a ring is of no use, and the rest would fault, too */
 		at = start;
-		if (mmap((void *)at, (m->bytes + page - 1) & ~(page - 1),
-			    PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			    0) != MAP_FAILED)
+		if (mmap((void *)at, (m->bytes + page - 1) & ~(page - 1), PROT_READ | PROT_WRITE,
+			    MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
 			return;
 	}
 	/* not ours: what would have happened without the handler */
@@ -57,8 +56,7 @@ int wt_mapping__open(struct wt_mapping *mapping, int fd, size_t min_bytes, size_
 		st.st_size < (off_t)min_bytes || st.st_size > (off_t)max_bytes)
 		goto out;
 	mapping->bytes = (size_t)st.st_size;
-	mapping->address =
-		mmap(NULL, mapping->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	mapping->address = mmap(NULL, mapping->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (mapping->address == MAP_FAILED) {
 		rc = -errno;
 		memset(mapping, 0, sizeof(*mapping));

@@ -14,9 +14,9 @@
 #include <stddef.h>
 
 struct wt_mapping {
-	void *address;		/* NULL: not mapped */
+	void *address; /* NULL: not mapped */
 	size_t bytes;
-	volatile sig_atomic_t lost; /* pages were taken away: what is read is zeros */
+	volatile sig_atomic_t lost;      /* pages were taken away: what is read is zeros */
 	struct wt_mapping *next, **prev; /* the handler's list */
 };
 

@@ -34,8 +34,8 @@ const char *wt_output__rank(void)
 
 static const char *job_id(void)
 {
-	static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID",
-		"JOB_ID", NULL};
+	static const char *const names[] = {
+		"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "JOB_ID", NULL};
 
 	return first_of(names);
 }
@@ -109,11 +109,11 @@ static int expand(struct text *to, const char *pattern, pid_t pid, struct wt_err
 			at = append_variable(to, at + 1);
 			if (at)
 				continue;
-			return wt_err__new(err, -EINVAL, "%%q needs {NAME} in the name %s",
-				pattern);
+			return wt_err__new(
+				err, -EINVAL, "%%q needs {NAME} in the name %s", pattern);
 		default: {
-			int rc = wt_err__new(err, -EINVAL, "%%%c in the name %s means nothing",
-				*at, pattern);
+			int rc = wt_err__new(
+				err, -EINVAL, "%%%c in the name %s means nothing", *at, pattern);
 
 			wt_err__hint(err, "%%h host, %%p pid, %%r rank, %%j job id, %%q{VAR}, "
 					  "%%%% a percent sign");
@@ -168,8 +168,8 @@ static int make_parents(const char *path)
 	return 0;
 }
 
-int wt_output__check(const char *path, enum wt_store_exists exists, int make_dir,
-	struct wt_err **err)
+int wt_output__check(
+	const char *path, enum wt_store_exists exists, int make_dir, struct wt_err **err)
 {
 	char dir[PATH_MAX];
 	struct stat st;

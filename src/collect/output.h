@@ -10,7 +10,7 @@
 
 struct wt_err;
 
-#define WT_OUTPUT_DEFAULT	"wavetap-%h-%p.db"
+#define WT_OUTPUT_DEFAULT      "wavetap-%h-%p.db"
 #define WT_OUTPUT_DEFAULT_RANK "wavetap-%h-r%r.db"
 
 /* The rank that a launcher gave us, "" without one. */
@@ -28,8 +28,8 @@ int wt_output__resolve(char *path, size_t bytes, const char *pattern, const char
  * replaced, a directory that is not there or not writable. `make_dir`:
  * missing directories are made.
  */
-int wt_output__check(const char *path, enum wt_store_exists exists, int make_dir,
-	struct wt_err **err);
+int wt_output__check(
+	const char *path, enum wt_store_exists exists, int make_dir, struct wt_err **err);
 
 /* The segment's path: `path` with WT_SEGMENT_SUFFIX. */
 int wt_output__segment(char *segment, size_t bytes, const char *path);

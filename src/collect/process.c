@@ -127,8 +127,10 @@ uint64_t wt_process__start_ticks(pid_t pid)
 		return 0;
 	text[n] = 0;
 	at = strrchr(text, ')'); /* the name in front may hold anything */
-	if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-				  "%*d %*d %*d %*d %llu", &state, &ticks) != 2)
+	if (!at || sscanf(at + 1,
+			   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
+			   "%*d %*d %*d %*d %llu",
+			   &state, &ticks) != 2)
 		return 0;
 	return state == 'Z' || state == 'X' ? 0 : ticks;
 }
@@ -200,8 +202,8 @@ static int open_ring(struct wt_process *p, uint32_t number, int fd)
 	rc = wt_mapping__open(&ring->mapping, fd, WT_RING_HEADER_BYTES + WT_RING_MIN_BYTES,
 		WT_RING_HEADER_BYTES + WT_RING_MAX_BYTES);
 	if (!rc)
-		rc = wt_ring_reader__open(&ring->reader, ring->mapping.address,
-			ring->mapping.bytes);
+		rc = wt_ring_reader__open(
+			&ring->reader, ring->mapping.address, ring->mapping.bytes);
 	if (rc) {
 		close_ring(ring);
 		return rc;
@@ -224,8 +226,8 @@ static int open_slots(struct wt_process *p, uint32_t number, int fd)
 	rc = wt_mapping__open(&slots->mapping, fd, WT_SLOTS_HEADER_BYTES,
 		wt_slots__file_bytes(WT_SLOTS_MAX_CAPACITY) + 4096);
 	if (!rc)
-		rc = wt_slots_reader__open(&slots->reader, slots->mapping.address,
-			slots->mapping.bytes);
+		rc = wt_slots_reader__open(
+			&slots->reader, slots->mapping.address, slots->mapping.bytes);
 	if (rc) {
 		close_slots(slots);
 		return rc;
@@ -301,8 +303,8 @@ static void unlink_file(struct wt_process *p, enum wt_file_kind kind, uint32_t n
 	wt_session__file_name(name, kind, p->number, number);
 	unlinkat(p->dir_fd, name, 0);
 	if (p->session) {
-		uint64_t used = atomic_load_explicit(&p->session->buffer_used_bytes,
-			memory_order_relaxed);
+		uint64_t used =
+			atomic_load_explicit(&p->session->buffer_used_bytes, memory_order_relaxed);
 
 		while (!atomic_compare_exchange_weak_explicit(&p->session->buffer_used_bytes, &used,
 			used > bytes ? used - bytes : 0, memory_order_relaxed,

@@ -21,24 +21,24 @@
 
 struct wt_process {
 	uint32_t number;
-	int dir_fd;			/* of the session; borrowed */
+	int dir_fd;                        /* of the session; borrowed */
 	struct wt_session_shared *session; /* borrowed; NULL in recover */
 	struct wt_mapping mapping;
 	struct wt_process_shared *shared;
 	struct wt_ring_source definitions;
-	WT_VEC(struct wt_ring_source *) rings;	/* by number; NULL: not there (yet) */
+	WT_VEC(struct wt_ring_source *) rings; /* by number; NULL: not there (yet) */
 	WT_VEC(struct wt_slots_source *) slots;
 	uint64_t passes;
 	/* identity */
-	pid_t pid;			/* as we see it; 0: in a pid namespace that we do not see */
-	uint64_t start_ticks;		/* of that pid; 0: not known */
-	int pid_fd;			/* -1: asked by kill(pid, 0) */
-	bool from_socket;		/* pid comes from SO_PEERCRED, not from its own word */
-	bool exited;			/* seen to be gone */
-	uint32_t exit_kind;		/* enum wt_exit_kind */
+	pid_t pid;            /* as we see it; 0: in a pid namespace that we do not see */
+	uint64_t start_ticks; /* of that pid; 0: not known */
+	int pid_fd;           /* -1: asked by kill(pid, 0) */
+	bool from_socket;     /* pid comes from SO_PEERCRED, not from its own word */
+	bool exited;          /* seen to be gone */
+	uint32_t exit_kind;   /* enum wt_exit_kind */
 	uint64_t ended_ns;
-	bool finished;			/* its end is in the segment */
-	uint64_t dropped;		/* by rings that were closed before its end */
+	bool finished;    /* its end is in the segment */
+	uint64_t dropped; /* by rings that were closed before its end */
 	uint64_t corrupt_bytes;
 };
 

@@ -32,13 +32,13 @@ struct recover {
 	int collector_pid;
 	enum wt_schema schema;
 	enum wt_store_exists exists;
-	uint64_t end;			/* of the whole frames */
+	uint64_t end; /* of the whole frames */
 	bool has_end, has_stored, is_over;
 	struct wt_frame_stored stored;
 	uint64_t last_sample_ns;
-	struct wt_map positions;	/* process << 32 | ring → position behind what is stored */
-	struct wt_map started, ended;	/* processes */
-	WT_VEC(struct stored_op) ops;	/* of processes that have not ended in the segment */
+	struct wt_map positions;      /* process << 32 | ring → position behind what is stored */
+	struct wt_map started, ended; /* processes */
+	WT_VEC(struct stored_op) ops; /* of processes that have not ended in the segment */
 	struct wt_segment_writer writer;
 	struct wt_drain drain;
 };
@@ -197,18 +197,18 @@ static int drain_session(struct recover *r, struct wt_err **err)
 	/* the clocks still count from where they did, unless the machine was started anew */
 	wt_clock__sample(&sample);
 	if (!rc && r->has_dir && sample.boottime_ns > r->last_sample_ns)
-		rc = wt_segment__add(&r->writer, WT_FRAME_CLOCK, UINT32_MAX, 0, 0, &sample,
-			sizeof(sample));
+		rc = wt_segment__add(
+			&r->writer, WT_FRAME_CLOCK, UINT32_MAX, 0, 0, &sample, sizeof(sample));
 	if (!rc) {
 		static const char text[] = "the collector died; the trace was finished by "
 					   "`wavetap recover`";
 
-		rc = wt_segment__add(&r->writer, WT_FRAME_NOTE, UINT32_MAX, 1, 0, text,
-			sizeof(text));
+		rc = wt_segment__add(
+			&r->writer, WT_FRAME_NOTE, UINT32_MAX, 1, 0, text, sizeof(text));
 	}
 	if (!rc)
-		rc = wt_segment__add(&r->writer, WT_FRAME_END, UINT32_MAX, 0, r->last_sample_ns,
-			NULL, 0);
+		rc = wt_segment__add(
+			&r->writer, WT_FRAME_END, UINT32_MAX, 0, r->last_sample_ns, NULL, 0);
 	if (!rc)
 		rc = wt_drain__commit(&r->drain);
 	return rc ? wt_err__errno(err, rc, "cannot write %s", r->segment) : 0;
@@ -235,7 +235,8 @@ static int find(struct recover *r, const char *what, struct wt_err **err)
 	r->has_dir = true;
 	n = readlinkat(r->dir.fd, WT_SEGMENT_LINK, r->segment, sizeof(r->segment) - 1);
 	if (n <= 0)
-		return wt_err__errno(err, -errno, "%s does not say where its segment file is", what);
+		return wt_err__errno(
+			err, -errno, "%s does not say where its segment file is", what);
 	r->segment[n] = 0;
 	/* the collector died on its very last steps: the trace is in its place */
 	r->is_over = access(r->segment, F_OK) && errno == ENOENT &&
@@ -273,8 +274,8 @@ static int find_session(struct recover *r, struct wt_err **err)
 static void clean_up(struct recover *r)
 {
 	if (r->has_dir)
-		atomic_store_explicit(&r->dir.shared->state, WT_COLLECTOR_DONE,
-			memory_order_release);
+		atomic_store_explicit(
+			&r->dir.shared->state, WT_COLLECTOR_DONE, memory_order_release);
 	unlink(r->segment);
 	if (r->has_dir)
 		wt_session_dir__remove(&r->dir);
@@ -294,7 +295,8 @@ static void remove_unfinished(const struct recover *r)
 
 static int build(struct recover *r, struct wt_build_stats *stats, struct wt_err **err)
 {
-	struct wt_build_options options = {.segment = r->segment, .output = r->part,
+	struct wt_build_options options = {.segment = r->segment,
+		.output = r->part,
 		.schema = r->schema,
 		.exists = r->exists == WT_STORE_APPEND ? WT_STORE_APPEND : WT_STORE_REPLACE};
 	int rc = wt_output__check(r->output, r->exists, 0, err);
@@ -309,8 +311,8 @@ static int build(struct recover *r, struct wt_build_stats *stats, struct wt_err 
 		if (rc)
 			return rc;
 	}
-	return wt_finish__store(NULL, &options, &r->writer, r->output,
-		r->exists == WT_STORE_REPLACE, stats, err);
+	return wt_finish__store(
+		NULL, &options, &r->writer, r->output, r->exists == WT_STORE_REPLACE, stats, err);
 }
 
 static void free_recover(struct recover *r)
@@ -355,8 +357,8 @@ int wt_recover__run(const char *what, const char *output, bool replace,
 	if (replace)
 		r->exists = WT_STORE_REPLACE;
 	if (!*r->output) {
-		rc = wt_err__new(err, -EINVAL, "%s does not say where the trace belongs",
-			r->segment);
+		rc = wt_err__new(
+			err, -EINVAL, "%s does not say where the trace belongs", r->segment);
 		wt_err__hint(err, "-o FILE says it");
 		goto out;
 	}

@@ -9,8 +9,8 @@
 #include "collect/build.h"
 
 struct wt_recover_result {
-	char output[PATH_MAX];	/* "" where that is not known any more */
-	bool was_complete;	/* the trace was in its place already */
+	char output[PATH_MAX]; /* "" where that is not known any more */
+	bool was_complete;     /* the trace was in its place already */
 	struct wt_build_stats stats;
 };
 

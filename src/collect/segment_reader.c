@@ -14,8 +14,7 @@
 #define BUFFER_BYTES (WT_FRAME_MAX_BYTES + (1u << 20))
 #define READ_BYTES   (256u << 10) /* at once; not more: heads are also read to be skipped */
 
-int wt_segment_reader__open(struct wt_segment_reader *reader, const char *path,
-	struct wt_err **err)
+int wt_segment_reader__open(struct wt_segment_reader *reader, const char *path, struct wt_err **err)
 {
 	struct wt_segment_header *header = &reader->header;
 	struct stat st;
@@ -28,11 +27,11 @@ int wt_segment_reader__open(struct wt_segment_reader *reader, const char *path,
 	if (fstat(reader->fd, &st) || !S_ISREG(st.st_mode))
 		rc = wt_err__new(err, -EINVAL, "%s is not a file", path);
 	else if (pread(reader->fd, header, sizeof(*header), 0) != sizeof(*header) ||
-		header->magic != WT_SEGMENT_MAGIC ||
-		header->hash != wt_hash(header, offsetof(struct wt_segment_header, hash)))
+		 header->magic != WT_SEGMENT_MAGIC ||
+		 header->hash != wt_hash(header, offsetof(struct wt_segment_header, hash)))
 		rc = wt_err__new(err, -EINVAL, "%s is not a wavetap segment", path);
 	else if (header->version != WT_SEGMENT_VERSION || header->features ||
-		header->header_bytes != sizeof(*header))
+		 header->header_bytes != sizeof(*header))
 		rc = wt_err__new(err, -ENOTSUP, "%s was written by another version of wavetap (%u)",
 			path, header->version);
 	reader->buffer = rc ? NULL : malloc(reader->capacity);
@@ -108,8 +107,8 @@ void wt_segment_reader__skip(struct wt_segment_reader *reader, const struct wt_f
 	reader->offset += sizeof(*frame) + frame->length;
 }
 
-const void *wt_segment_reader__payload(struct wt_segment_reader *reader,
-	const struct wt_frame *frame)
+const void *wt_segment_reader__payload(
+	struct wt_segment_reader *reader, const struct wt_frame *frame)
 {
 	const uint8_t *bytes =
 		bytes_at(reader, reader->offset, sizeof(*frame) + (size_t)frame->length);

@@ -66,8 +66,8 @@ out:
 	return rc;
 }
 
-int wt_segment__reopen(struct wt_segment_writer *writer, const char *path, uint64_t end,
-	struct wt_err **err)
+int wt_segment__reopen(
+	struct wt_segment_writer *writer, const char *path, uint64_t end, struct wt_err **err)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	int rc;
@@ -153,8 +153,8 @@ int wt_segment__add_meta(struct wt_segment_writer *writer, const char *key, cons
 		return -ENOMEM;
 	memcpy(text, key, key_bytes);
 	memcpy(text + key_bytes, value, value_bytes);
-	rc = wt_segment__add(writer, WT_FRAME_META, UINT32_MAX, 0, 0, text,
-		key_bytes + value_bytes);
+	rc = wt_segment__add(
+		writer, WT_FRAME_META, UINT32_MAX, 0, 0, text, key_bytes + value_bytes);
 	free(text);
 	return rc;
 }

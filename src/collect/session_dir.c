@@ -97,8 +97,8 @@ static int make_socket(struct wt_session_dir *dir)
 	return 0;
 }
 
-static int try_place(struct wt_session_dir *dir, const char *place,
-	const struct wt_settings *settings)
+static int try_place(
+	struct wt_session_dir *dir, const char *place, const struct wt_settings *settings)
 {
 	unsigned long long hex = 0;
 	int rc;
@@ -173,8 +173,8 @@ int wt_session_dir__open(struct wt_session_dir *dir, const char *path, struct wt
 	dir->shared = dir->mapping.address;
 	if (rc || dir->shared->magic != WT_SESSION_MAGIC ||
 		dir->shared->version != WT_SESSION_VERSION)
-		rc = wt_err__new(err, -EINVAL, "%s is not a session of this version of wavetap",
-			path);
+		rc = wt_err__new(
+			err, -EINVAL, "%s is not a session of this version of wavetap", path);
 out:
 	if (rc)
 		wt_session_dir__close(dir);
@@ -204,8 +204,8 @@ static bool is_ours(const char *name)
 		return true;
 	if (sscanf(name, "p%u%n", &a, &end) == 1 && !name[end])
 		return true;
-	return (name[0] == 'r' || name[0] == 'q') && sscanf(name + 1, "%u-%u%n", &a, &b, &end) == 2 &&
-	       !name[1 + end];
+	return (name[0] == 'r' || name[0] == 'q') &&
+	       sscanf(name + 1, "%u-%u%n", &a, &b, &end) == 2 && !name[1 + end];
 }
 
 void wt_session_dir__remove(struct wt_session_dir *dir)
@@ -269,5 +269,6 @@ void wt_session_dir__clean_stale(const char *wanted, bool mention)
 			first);
 	else if (mention && cnt)
 		wt_warn("%u earlier traces were never finished: `wavetap recover %s` finishes the "
-			"first", cnt, first);
+			"first",
+			cnt, first);
 }

@@ -16,8 +16,8 @@ struct wt_err;
 
 struct wt_session_dir {
 	char path[PATH_MAX - 64];
-	int fd;			/* of the directory */
-	int lock_fd;		/* of `session`, flock'ed while the collector lives */
+	int fd;      /* of the directory */
+	int lock_fd; /* of `session`, flock'ed while the collector lives */
 	struct wt_mapping mapping;
 	struct wt_session_shared *shared;
 	int listen_fd;

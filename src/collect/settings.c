@@ -24,8 +24,14 @@ static const struct {
 	const char *word;
 	uint32_t want; /* 0: known, not recorded yet */
 } wants[] = {
-	{"kernel", WT_WANT_KERNEL}, {"copy", WT_WANT_COPY}, {"hip", WT_WANT_HIP},
-	{"roctx", WT_WANT_ROCTX}, {"mem", WT_WANT_MEM}, {"rccl", 0}, {"mpi", 0}, {"power", 0},
+	{"kernel", WT_WANT_KERNEL},
+	{"copy", WT_WANT_COPY},
+	{"hip", WT_WANT_HIP},
+	{"roctx", WT_WANT_ROCTX},
+	{"mem", WT_WANT_MEM},
+	{"rccl", 0},
+	{"mpi", 0},
+	{"power", 0},
 };
 
 static int want_word(uint32_t *want, const char *word, size_t length, struct wt_err **err)
@@ -88,8 +94,8 @@ static const struct {
 	{"roctracer", FIELD_SOURCE, WT_SOURCE_ROCTRACER},
 };
 
-int wt_settings__mode(struct wt_settings *settings, unsigned *source, const char *word,
-	struct wt_err **err)
+int wt_settings__mode(
+	struct wt_settings *settings, unsigned *source, const char *word, struct wt_err **err)
 {
 	int rc;
 

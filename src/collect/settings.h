@@ -24,7 +24,7 @@ enum wt_settings_source { /* --source */
 };
 
 /* --mode and RTL_MODE: one word of --depth, --hip, --graph or --source. */
-int wt_settings__mode(struct wt_settings *settings, unsigned *source, const char *word,
-	struct wt_err **err);
+int wt_settings__mode(
+	struct wt_settings *settings, unsigned *source, const char *word, struct wt_err **err);
 
 #endif

@@ -9,7 +9,6 @@
  */
 #include "collect/slots.h"
 
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,8 +72,8 @@ void wt_slots_reader__close(struct wt_slots_reader *reader)
 static void free_slot(struct wt_slots_reader *reader, uint64_t index)
 {
 	struct wt_slot *slot = &reader->slots[index & (reader->capacity - 1)];
-	union wt_slot_word word = {.lap = (uint32_t)(index >> reader->shift),
-		.state = WT_SLOT_FREE};
+	union wt_slot_word word = {
+		.lap = (uint32_t)(index >> reader->shift), .state = WT_SLOT_FREE};
 
 	/* release: our reads are done; pairs with the producer's acquire when it reserves */
 	atomic_store_explicit(&slot->word, word.raw, memory_order_release);
@@ -91,8 +90,8 @@ static void copy_slot(struct wt_slots_reader *reader, uint64_t index, union wt_s
 }
 
 /* Looks at the slot of packet `index`; LOOK_DONE fills *op. */
-static enum look look(struct wt_slots_reader *reader, uint64_t index, bool final,
-	struct wt_op_raw *op)
+static enum look look(
+	struct wt_slots_reader *reader, uint64_t index, bool final, struct wt_op_raw *op)
 {
 	uint32_t at = (uint32_t)index & (reader->capacity - 1);
 	struct wt_signal *signal = &reader->signals[at];
@@ -136,8 +135,8 @@ static enum look look(struct wt_slots_reader *reader, uint64_t index, bool final
 	return LOOK_DONE;
 }
 
-static uint32_t scan_pending(struct wt_slots_reader *reader, struct wt_op_raw *ops, uint32_t max,
-	bool final)
+static uint32_t scan_pending(
+	struct wt_slots_reader *reader, struct wt_op_raw *ops, uint32_t max, bool final)
 {
 	uint32_t cnt = 0;
 	size_t kept = 0;
@@ -196,12 +195,11 @@ static uint32_t window_for(const struct wt_slots_reader *reader, uint64_t behind
 	return window > WINDOW_MIN ? window : WINDOW_MIN;
 }
 
-uint32_t wt_slots_reader__scan(struct wt_slots_reader *reader, struct wt_op_raw *ops, uint32_t max,
-	bool final)
+uint32_t wt_slots_reader__scan(
+	struct wt_slots_reader *reader, struct wt_op_raw *ops, uint32_t max, bool final)
 {
 	/* acquire: pairs with the release that counts packets as submitted */
-	uint64_t submitted =
-		atomic_load_explicit(&reader->shared->submitted, memory_order_acquire);
+	uint64_t submitted = atomic_load_explicit(&reader->shared->submitted, memory_order_acquire);
 	uint32_t cnt, room = reader->capacity - (uint32_t)reader->taken.cnt;
 
 	if (max > room)
@@ -239,8 +237,8 @@ bool wt_slots_reader__finished(const struct wt_slots_reader *reader)
 {
 	return atomic_load_explicit(&reader->shared->retired, memory_order_acquire) &&
 	       !reader->pending.cnt && !reader->taken.cnt &&
-	       reader->seen >= atomic_load_explicit(&reader->shared->submitted,
-				       memory_order_acquire);
+	       reader->seen >=
+		       atomic_load_explicit(&reader->shared->submitted, memory_order_acquire);
 }
 
 int wt_slots_reader__mark_stored(struct wt_slots_reader *reader, uint64_t index)
@@ -255,8 +253,7 @@ int wt_slots_reader__mark_stored(struct wt_slots_reader *reader, uint64_t index)
 
 double wt_slots_reader__pressure(const struct wt_slots_reader *reader)
 {
-	uint64_t submitted =
-		atomic_load_explicit(&reader->shared->submitted, memory_order_relaxed);
+	uint64_t submitted = atomic_load_explicit(&reader->shared->submitted, memory_order_relaxed);
 	uint64_t behind = submitted > reader->seen ? submitted - reader->seen : 0;
 
 	return (double)behind / reader->capacity;

@@ -20,12 +20,12 @@ struct wt_slots_reader {
 	struct wt_signal *signals;
 	uint32_t capacity, shift;
 	uint32_t process, number, queue, device;
-	uint64_t seen;			/* packet indices below were looked at */
-	uint32_t window;		/* unfinished operations to look past */
-	WT_VEC(uint64_t) pending;	/* … and their indices, ascending */
-	WT_VEC(uint64_t) taken;		/* indices handed out, slots not yet free */
-	uint64_t *stored;		/* recover: by slot, index + 1 that the segment has already */
-	uint64_t untimed_cnt;		/* complete without stamps */
+	uint64_t seen;            /* packet indices below were looked at */
+	uint32_t window;          /* unfinished operations to look past */
+	WT_VEC(uint64_t) pending; /* … and their indices, ascending */
+	WT_VEC(uint64_t) taken;   /* indices handed out, slots not yet free */
+	uint64_t *stored;         /* recover: by slot, index + 1 that the segment has already */
+	uint64_t untimed_cnt;     /* complete without stamps */
 };
 
 /* 0, -EINVAL, -ENOMEM. */
@@ -37,8 +37,8 @@ void wt_slots_reader__close(struct wt_slots_reader *reader);
  * `final`: the process is gone or the queue retired, so what is not complete
  * is in flight and is handed out as such. Call again while it returns `max`.
  */
-uint32_t wt_slots_reader__scan(struct wt_slots_reader *reader, struct wt_op_raw *ops, uint32_t max,
-	bool final);
+uint32_t wt_slots_reader__scan(
+	struct wt_slots_reader *reader, struct wt_op_raw *ops, uint32_t max, bool final);
 
 /* What was handed out is stored: its slots become free. */
 void wt_slots_reader__release(struct wt_slots_reader *reader);

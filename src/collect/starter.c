@@ -85,8 +85,8 @@ static int read_ready(struct wt_starter *starter, int fd, struct wt_err **err)
 	if (!strncmp(line, "error: ", 7))
 		rc = wt_err__new(err, -EIO, "%s", line + 7);
 	else
-		rc = wt_err__new(err, -EIO, "the collector did not start%s%s", *line ? ": " : "",
-			line);
+		rc = wt_err__new(
+			err, -EIO, "the collector did not start%s%s", *line ? ": " : "", line);
 	if (hint)
 		wt_err__hint(err, "%s", hint + 7);
 	return rc;

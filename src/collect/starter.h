@@ -14,12 +14,12 @@
 struct wt_err;
 
 struct wt_starter {
-	int control_fd;		/* -1 once it is gone */
+	int control_fd; /* -1 once it is gone */
 	char session_dir[PATH_MAX];
 	char text[PATH_MAX + 1024]; /* received, not yet a line */
 	size_t text_bytes;
-	bool done, failed;	/* its last word has come */
-	bool quiet;		/* its warnings are not passed on */
+	bool done, failed; /* its last word has come */
+	bool quiet;        /* its warnings are not passed on */
 	/* from "done" */
 	uint64_t bytes, ns, kernels, copies, calls, untimed, in_flight, attributed, lost, processes;
 };

@@ -16,10 +16,10 @@
 #include "collect/starter.h"
 
 /* Those that people and batch systems send; the rest does to us what it always does. */
-static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM,
-	SIGXCPU, SIGURG};
+static const int passed_on[] = {
+	SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGURG};
 
-static volatile sig_atomic_t program;	  /* its pid while it runs */
+static volatile sig_atomic_t program;     /* its pid while it runs */
 static volatile sig_atomic_t interrupted; /* signals that came after its end */
 static int wake[2] = {-1, -1};
 

@@ -21,8 +21,8 @@ static int fail(const char *what)
 	return -1;
 }
 
-static int hello(struct producer *p, enum wt_file_kind kind, uint32_t process, uint32_t number,
-	int fd)
+static int hello(
+	struct producer *p, enum wt_file_kind kind, uint32_t process, uint32_t number, int fd)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	struct wt_hello message = {
@@ -152,8 +152,8 @@ int producer__thread(struct producer *p, struct producer_thread *t, uint32_t cap
 	uint32_t number = atomic_fetch_add(&p->shared->ring_cnt, 1);
 	struct wt_rec_thread *rec;
 	int fd = -1;
-	void *map = make_file(p, WT_FILE_RING, p->shared->number, number,
-		WT_RING_HEADER_BYTES + capacity, &fd);
+	void *map = make_file(
+		p, WT_FILE_RING, p->shared->number, number, WT_RING_HEADER_BYTES + capacity, &fd);
 
 	memset(t, 0, sizeof(*t));
 	if (!map)
@@ -172,13 +172,13 @@ int producer__thread(struct producer *p, struct producer_thread *t, uint32_t cap
 	return 0;
 }
 
-int producer__slots(struct producer *p, struct producer_slots *s, uint32_t capacity,
-	uint32_t queue, uint32_t device)
+int producer__slots(struct producer *p, struct producer_slots *s, uint32_t capacity, uint32_t queue,
+	uint32_t device)
 {
 	uint32_t number = atomic_fetch_add(&p->shared->slots_cnt, 1);
 	int fd = -1;
-	char *map = make_file(p, WT_FILE_SLOTS, p->shared->number, number,
-		wt_slots__file_bytes(capacity), &fd);
+	char *map = make_file(
+		p, WT_FILE_SLOTS, p->shared->number, number, wt_slots__file_bytes(capacity), &fd);
 
 	memset(s, 0, sizeof(*s));
 	if (!map)
@@ -250,8 +250,8 @@ void producer__queue(struct producer *p, uint32_t number, uint32_t device, uint3
 	producer__define(p, &rec.rec, sizeof(rec), NULL);
 }
 
-void producer__symbol(struct producer *p, uint64_t object, uint64_t executable,
-	uint32_t generation, const char *name)
+void producer__symbol(struct producer *p, uint64_t object, uint64_t executable, uint32_t generation,
+	const char *name)
 {
 	struct wt_rec_symbol rec = {
 		.rec = {WT_REC_SYMBOL, 0, generation},
@@ -326,12 +326,13 @@ uint64_t producer__copy_call(struct producer_thread *t, uint32_t api, uint64_t s
 	if (!rec)
 		return corr;
 	*rec = (struct wt_rec_copy){
-		.call = {
-			.rec = {WT_REC_CALL_COPY, sizeof(*rec) / 8, api},
-			.start_tsc = start,
-			.end_tsc = end,
-			.corr = corr,
-		},
+		.call =
+			{
+				.rec = {WT_REC_CALL_COPY, sizeof(*rec) / 8, api},
+				.start_tsc = start,
+				.end_tsc = end,
+				.corr = corr,
+			},
 		.dst = 0xd000,
 		.src = 0x5000,
 		.bytes = bytes,
@@ -353,7 +354,9 @@ bool producer__dispatch(struct producer_slots *s, uint64_t corr, uint64_t object
 	*index = i;
 	if (is_free) {
 		word = (union wt_slot_word){.lap = (uint32_t)(i / s->capacity),
-			.state = WT_SLOT_RESERVED, .kind = WT_SLOT_DISPATCH, .flags = flags,
+			.state = WT_SLOT_RESERVED,
+			.kind = WT_SLOT_DISPATCH,
+			.flags = flags,
 			.untimed = flags & WT_SLOT_TIMED ? 0 : WT_LOST_TIME_DEPTH};
 		atomic_store_explicit(&slot->word, word.raw, memory_order_relaxed);
 		slot->corr = corr;
@@ -420,8 +423,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-int producer__run(const char *session_dir, uint32_t threads, uint64_t calls, bool memfd,
-	uint64_t pause_every)
+int producer__run(
+	const char *session_dir, uint32_t threads, uint64_t calls, bool memfd, uint64_t pause_every)
 {
 	struct producer p;
 	struct worker workers[64];
@@ -438,8 +441,8 @@ int producer__run(const char *session_dir, uint32_t threads, uint64_t calls, boo
 	producer__symbol(&p, 0x100, 1, 1, "_Z6kernelPf.kd");
 	for (uint32_t i = 0; i < threads; i++) {
 		producer__queue(&p, i, 0, i);
-		workers[i] = (struct worker){.p = &p, .calls = calls, .queue = i,
-			.pause_every = pause_every};
+		workers[i] = (struct worker){
+			.p = &p, .calls = calls, .queue = i, .pause_every = pause_every};
 		if (pthread_create(&ids[i], NULL, work, &workers[i]))
 			return fail("thread");
 	}

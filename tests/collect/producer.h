@@ -20,7 +20,7 @@
 struct producer {
 	char dir[PATH_MAX];
 	int dir_fd;
-	bool memfd;		/* hand everything over by the socket */
+	bool memfd; /* hand everything over by the socket */
 	struct wt_session_shared *session;
 	struct wt_process_shared *shared;
 	struct wt_ring definitions;
@@ -31,8 +31,8 @@ struct producer_slots {
 	struct wt_slot *slots;
 	struct wt_signal *signals;
 	uint32_t capacity;
-	uint64_t write;		/* next packet index */
-	uint64_t busy;		/* slots found in use: counted as lost, as the library does */
+	uint64_t write; /* next packet index */
+	uint64_t busy;  /* slots found in use: counted as lost, as the library does */
 	struct producer *producer;
 };
 
@@ -45,15 +45,15 @@ struct producer_thread {
 /* 0, or -1 with a line on stderr. */
 int producer__join(struct producer *p, const char *session_dir, bool memfd);
 int producer__thread(struct producer *p, struct producer_thread *t, uint32_t capacity);
-int producer__slots(struct producer *p, struct producer_slots *s, uint32_t capacity,
-	uint32_t queue, uint32_t device);
+int producer__slots(struct producer *p, struct producer_slots *s, uint32_t capacity, uint32_t queue,
+	uint32_t device);
 
 /* Definitions; wait for room. */
 void producer__define(struct producer *p, struct wt_rec *rec, size_t bytes, const char *text);
 void producer__device(struct producer *p, uint32_t number);
 void producer__queue(struct producer *p, uint32_t number, uint32_t device, uint32_t slot_file);
-void producer__symbol(struct producer *p, uint64_t object, uint64_t executable,
-	uint32_t generation, const char *name);
+void producer__symbol(struct producer *p, uint64_t object, uint64_t executable, uint32_t generation,
+	const char *name);
 void producer__symbols_end(struct producer *p, uint64_t executable, uint32_t generation);
 void producer__gpu_clock(struct producer *p, uint32_t device, uint64_t ticks, uint64_t ns);
 void producer__stream(struct producer *p, uint32_t number, uint32_t device);

@@ -24,7 +24,7 @@ static char segment[64], output[64];
 static struct wt_segment_writer writer;
 static struct wt_build_stats stats;
 static uint64_t definitions, calls; /* positions in the rings */
-static uint64_t limits[16];	    /* behind each clock sample, as the collector gives them */
+static uint64_t limits[16];         /* behind each clock sample, as the collector gives them */
 static unsigned limit_cnt;
 
 static int set_up(void **state)
@@ -61,15 +61,21 @@ static void clock_sample(uint64_t tsc, uint64_t ns)
 static void process(uint32_t number, enum wt_cpu_clock cpu_clock)
 {
 	static struct wt_frame_process frame;
-	struct wt_process_shared shared = {.pid = 100 + (int)number, .parent_pid = 99 + (int)number,
-		.start_ticks = 7, .joined_ns = 2 * S, .cpu_clock = cpu_clock,
-		.image = "/bin/app", .command = "app", .host = "host"};
+	struct wt_process_shared shared = {.pid = 100 + (int)number,
+		.parent_pid = 99 + (int)number,
+		.start_ticks = 7,
+		.joined_ns = 2 * S,
+		.cpu_clock = cpu_clock,
+		.image = "/bin/app",
+		.command = "app",
+		.host = "host"};
 
 	memcpy(frame.shared, &shared, sizeof(shared));
 	wt_segment__add(&writer, WT_FRAME_PROCESS, number, 0, 0, &frame, sizeof(frame));
 }
 
-static void ring_record(uint32_t ring, uint64_t *position, void *rec, size_t bytes, const char *text)
+static void ring_record(
+	uint32_t ring, uint64_t *position, void *rec, size_t bytes, const char *text)
 {
 	char whole[512] = "";
 	size_t length = text ? (strlen(text) + 7) & ~7ul : 0;
@@ -89,49 +95,56 @@ static void define(void *rec, size_t bytes, const char *text)
 
 static void device(void)
 {
-	struct wt_rec_device rec = {.rec = {WT_REC_DEVICE, 0, 0}, .uuid = 5, .arch = "gfx90a",
-		.name = "GPU"};
+	struct wt_rec_device rec = {
+		.rec = {WT_REC_DEVICE, 0, 0}, .uuid = 5, .arch = "gfx90a", .name = "GPU"};
 
 	define(&rec, sizeof(rec), NULL);
 }
 
 static void gpu_clock(uint64_t ticks, uint64_t ns)
 {
-	struct wt_rec_gpu_clock rec = {.rec = {WT_REC_GPU_CLOCK, 0, 0}, .ticks = ticks, .ns = ns,
-		.taken_ns = ns};
+	struct wt_rec_gpu_clock rec = {
+		.rec = {WT_REC_GPU_CLOCK, 0, 0}, .ticks = ticks, .ns = ns, .taken_ns = ns};
 
 	define(&rec, sizeof(rec), NULL);
 }
 
 static void symbol(uint64_t object, uint64_t executable, uint32_t born, const char *name)
 {
-	struct wt_rec_symbol rec = {.rec = {WT_REC_SYMBOL, 0, born}, .kernel_object = object,
-		.executable = executable, .name_bytes = (uint32_t)strlen(name)};
+	struct wt_rec_symbol rec = {.rec = {WT_REC_SYMBOL, 0, born},
+		.kernel_object = object,
+		.executable = executable,
+		.name_bytes = (uint32_t)strlen(name)};
 
 	define(&rec, sizeof(rec), name);
 }
 
 static void symbols_end(uint64_t executable, uint32_t dead)
 {
-	struct wt_rec_symbols_end rec = {.rec = {WT_REC_SYMBOLS_END, 0, dead},
-		.executable = executable};
+	struct wt_rec_symbols_end rec = {
+		.rec = {WT_REC_SYMBOLS_END, 0, dead}, .executable = executable};
 
 	define(&rec, sizeof(rec), NULL);
 }
 
 static void call(uint64_t corr, uint64_t start, uint64_t end)
 {
-	struct wt_rec_call rec = {.rec = {WT_REC_CALL, 0, 0}, .start_tsc = start, .end_tsc = end,
-		.corr = corr};
+	struct wt_rec_call rec = {
+		.rec = {WT_REC_CALL, 0, 0}, .start_tsc = start, .end_tsc = end, .corr = corr};
 
 	ring_record(0, &calls, &rec, sizeof(rec), NULL);
 }
 
 static void copy_call(uint64_t corr, uint64_t bytes, uint32_t kind)
 {
-	struct wt_rec_copy rec = {.call = {.rec = {WT_REC_CALL_COPY, 0, 18}, .start_tsc = 3 * S,
-					   .end_tsc = 3 * S + 10, .corr = corr},
-		.dst = 0xd, .src = 0x5, .bytes = bytes, .kind = kind};
+	struct wt_rec_copy rec = {.call = {.rec = {WT_REC_CALL_COPY, 0, 18},
+					  .start_tsc = 3 * S,
+					  .end_tsc = 3 * S + 10,
+					  .corr = corr},
+		.dst = 0xd,
+		.src = 0x5,
+		.bytes = bytes,
+		.kind = kind};
 
 	ring_record(0, &calls, &rec, sizeof(rec), NULL);
 }
@@ -143,7 +156,8 @@ static void op(uint64_t index, uint64_t corr, uint64_t object, uint32_t generati
 		struct wt_frame_ops head;
 		struct wt_op_raw op;
 	} frame = {.head = {.queue = 0, .device = 0, .capacity = 64}};
-	union wt_slot_word word = {.state = WT_SLOT_SUBMITTED, .kind = WT_SLOT_DISPATCH,
+	union wt_slot_word word = {.state = WT_SLOT_SUBMITTED,
+		.kind = WT_SLOT_DISPATCH,
 		.flags = WT_SLOT_TIMED,
 		.untimed = op_state == WT_OP_UNTIMED ? WT_LOST_TIME_NOT_STAMPED : 0};
 
@@ -238,7 +252,8 @@ static void expect_name(int packet, const char *want)
 	snprintf(sql, sizeof(sql),
 		"SELECT s.string FROM wt_op o JOIN wt_shape sh ON sh.id = o.shape_id LEFT JOIN "
 		"wt_symbol y ON y.id = sh.symbol_id LEFT JOIN wt_string s ON s.id = y.name_id "
-		"WHERE o.packet = %d", packet);
+		"WHERE o.packet = %d",
+		packet);
 	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
 	if (want)
@@ -275,12 +290,15 @@ static void test_clocks(void **state)
 		process_end(0);
 		build(step);
 		assert_int_equal(number("SELECT start + (SELECT origin_ns FROM wt_run) FROM wt_api "
-					"ORDER BY start LIMIT 1"), 1 * S + 50 * MS);
-		assert_int_equal(number("SELECT duration FROM wt_api ORDER BY start LIMIT 1"), 50 * MS);
+					"ORDER BY start LIMIT 1"),
+			1 * S + 50 * MS);
+		assert_int_equal(
+			number("SELECT duration FROM wt_api ORDER BY start LIMIT 1"), 50 * MS);
 		assert_int_equal(number("SELECT start + (SELECT origin_ns FROM wt_run) FROM wt_api "
-					"ORDER BY start DESC LIMIT 1"), 2 * S + 500 * MS);
-		assert_int_equal(number("SELECT duration FROM wt_api ORDER BY start DESC LIMIT 1"),
-			1000);
+					"ORDER BY start DESC LIMIT 1"),
+			2 * S + 500 * MS);
+		assert_int_equal(
+			number("SELECT duration FROM wt_api ORDER BY start DESC LIMIT 1"), 1000);
 		assert_int_equal(number(START, 0), 1 * S + 50 * MS);
 		assert_int_equal(number(START, 1), 1 * S + 150 * MS + 5000);
 		done();
@@ -331,7 +349,8 @@ static void test_generations(void **state)
 	done();
 }
 
-/* Raw correlations of four threads, 40 bits of count → small ids, the call and its operation alike. */
+/* Raw correlations of four threads, 40 bits of count → small ids, the call and its operation alike.
+ */
 static void test_dense(void **state)
 {
 	(void)state;
@@ -348,7 +367,8 @@ static void test_dense(void **state)
 	assert_int_equal(number("SELECT count(*) FROM wt_api"), 3000);
 	assert_int_equal(number("SELECT count(*) FROM wt_op o JOIN wt_api a ON a.id = o.api_id "
 				"WHERE o.packet = a.start - (SELECT 2000000000 - origin_ns FROM "
-				"wt_run)"), 3000);
+				"wt_run)"),
+		3000);
 	assert_true(number("SELECT max(id) FROM wt_api") < 3000 + 5 * 256);
 	assert_int_equal(stats.attributed_cnt, 3000);
 	done();
@@ -356,8 +376,8 @@ static void test_dense(void **state)
 
 static void test_in_flight_and_losses(void **state)
 {
-	struct wt_frame_call_open open = {.api = 0, .thread_index = 1, .start_tsc = 4 * S,
-		.corr = WT_CORR(1ull, 2)};
+	struct wt_frame_call_open open = {
+		.api = 0, .thread_index = 1, .start_tsc = 4 * S, .corr = WT_CORR(1ull, 2)};
 
 	(void)state;
 	usual();
@@ -378,11 +398,13 @@ static void test_in_flight_and_losses(void **state)
 	assert_int_equal(number("SELECT count FROM wt_lost WHERE cause = 'call.ring-full'"), 2);
 	assert_int_equal(number("SELECT count FROM wt_lost WHERE cause = 'time.not-stamped'"), 1);
 	assert_int_equal(number("SELECT s.in_flight FROM wt_op o JOIN wt_state s ON s.id = "
-				"o.state_id WHERE packet = 1"), 1);
+				"o.state_id WHERE packet = 1"),
+		1);
 	assert_int_equal(number("SELECT count(*) FROM wt_api WHERE duration IS NULL"), 1);
 	/* the operation of the call that never came back names it */
 	assert_int_equal(number("SELECT count(*) FROM wt_op o JOIN wt_api a ON a.id = o.api_id "
-				"WHERE a.duration IS NULL"), 2);
+				"WHERE a.duration IS NULL"),
+		2);
 	assert_int_equal(number("SELECT exit_kind FROM wt_process"), WT_EXIT_KILLED);
 	done();
 }

@@ -41,7 +41,8 @@ static void test_drift(void **state)
 		double rate = 2.4 * (1 + 50e-6 * i / 600);
 
 		assert_int_equal(wt_clock_line__add(&line, ticks, ns), 0);
-		assert_int_equal(wt_vec__push(&truth, (struct wt_clock_point){ticks, ns, false}), 0);
+		assert_int_equal(
+			wt_vec__push(&truth, (struct wt_clock_point){ticks, ns, false}), 0);
 		ns += 100 * MS;
 		ticks += (uint64_t)(100 * MS * rate);
 	}

@@ -36,7 +36,7 @@ struct session {
 	pid_t collector;
 	int control;
 	char dir[2 * PATH_MAX];
-	char last[512];		/* line that it said last */
+	char last[512]; /* line that it said last */
 };
 
 static char base[64];
@@ -131,8 +131,8 @@ static int finish(struct session *s)
 	return wait_for(s->collector);
 }
 
-static pid_t produce(struct session *s, uint32_t threads, uint64_t calls, bool memfd,
-	uint64_t pause_every)
+static pid_t produce(
+	struct session *s, uint32_t threads, uint64_t calls, bool memfd, uint64_t pause_every)
 {
 	pid_t pid = fork();
 
@@ -177,11 +177,14 @@ static void check_all_there(uint64_t executed)
 			(long long)lost_calls, (long long)ops, (long long)lost_ops,
 			(unsigned long long)executed);
 	assert_int_equal(number("SELECT count(*) FROM (SELECT DISTINCT lane_id, packet FROM "
-				"wt_op)"), ops);
+				"wt_op)"),
+		ops);
 	assert_int_equal(number("SELECT count(*) FROM wt_op o JOIN wt_state s ON s.id = "
-				"o.state_id WHERE s.in_flight"), 0);
+				"o.state_id WHERE s.in_flight"),
+		0);
 	assert_int_equal(number("SELECT count(*) FROM wt_op o JOIN wt_shape sh ON sh.id = "
-				"o.shape_id WHERE sh.symbol_id IS NULL"), 0);
+				"o.shape_id WHERE sh.symbol_id IS NULL"),
+		0);
 }
 
 static void check_nothing_left(struct session *s)
@@ -287,7 +290,8 @@ static void test_producer_killed(void **state)
 	assert_int_equal(finish(s), 0);
 	assert_int_equal(number("SELECT count(*) FROM wt_op"), 20);
 	assert_int_equal(number("SELECT count(*) FROM wt_op o JOIN wt_state s ON s.id = "
-				"o.state_id WHERE s.in_flight"), 5);
+				"o.state_id WHERE s.in_flight"),
+		5);
 	assert_int_equal(number("SELECT count(*) FROM wt_op WHERE start IS NOT NULL"), 15);
 	assert_int_equal(number("SELECT count(*) FROM wt_api"), 21);
 	assert_int_equal(number("SELECT count(*) FROM wt_api WHERE duration IS NULL"), 1);
@@ -633,8 +637,8 @@ static void test_cut_short(void **state)
 			if (fd < 0 || (kind != WT_FILE_PROCESS && ftruncate(fd, 0)))
 				_exit(1);
 		}
-		if (ftruncate(openat(p.dir_fd, p.shared->number ? "p1" : "p0",
-				      O_RDWR | O_CLOEXEC), 0))
+		if (ftruncate(openat(p.dir_fd, p.shared->number ? "p1" : "p0", O_RDWR | O_CLOEXEC),
+			    0))
 			_exit(1);
 		usleep(50000);
 		_exit(0);

@@ -18,8 +18,8 @@
 #include "collect/drain.h"
 #include "producer.h"
 
-#define EVENTS	 30000u
-#define RING	 16384u
+#define EVENTS   30000u
+#define RING     16384u
 #define CAPACITY 256u
 
 static struct wt_ring ring;
@@ -119,23 +119,28 @@ static void test_side_by_side(void **state)
 	memset(ring_memory, 0, WT_RING_HEADER_BYTES + RING);
 	memset(slot_memory, 0, slot_bytes);
 	wt_ring__init(&ring, ring_memory, RING, 0, 1);
-	*head = (struct wt_slots_shared){.magic = WT_SLOTS_MAGIC, .version = 1,
-		.capacity = CAPACITY, .slots_offset = 4096,
+	*head = (struct wt_slots_shared){.magic = WT_SLOTS_MAGIC,
+		.version = 1,
+		.capacity = CAPACITY,
+		.slots_offset = 4096,
 		.signals_offset = 4096 + CAPACITY * 64};
 	producer.shared = &shared;
-	slots = (struct producer_slots){.shared = head, .capacity = CAPACITY,
-		.producer = &producer, .slots = (void *)(slot_memory + 4096),
+	slots = (struct producer_slots){.shared = head,
+		.capacity = CAPACITY,
+		.producer = &producer,
+		.slots = (void *)(slot_memory + 4096),
 		.signals = (void *)(slot_memory + 4096 + CAPACITY * 64)};
 	snprintf(path, sizeof(path), "/tmp/wt-drain-%d.wtseg", (int)getpid());
 	unlink(path);
 	assert_int_equal(wt_segment__create(&writer, path, 1, 1, NULL), 0);
-	assert_int_equal(wt_ring_reader__open(&ring_source.reader, ring_memory,
-				 WT_RING_HEADER_BYTES + RING), 0);
+	assert_int_equal(
+		wt_ring_reader__open(&ring_source.reader, ring_memory, WT_RING_HEADER_BYTES + RING),
+		0);
 	assert_int_equal(wt_slots_reader__open(&slots_source.reader, slot_memory, slot_bytes), 0);
 	atomic_store(&running, 2);
 	pthread_create(&threads[0], NULL, write_ring, NULL);
 	pthread_create(&threads[1], NULL, write_slots, NULL);
-	for (bool last = false;; ) {
+	for (bool last = false;;) {
 		last = !atomic_load(&running);
 		assert_int_equal(wt_drain__slots(&drain, &slots_source, false), 0);
 		assert_int_equal(wt_drain__ring(&drain, &ring_source), 0);

@@ -124,15 +124,19 @@ static void test_slots(void **state)
 		struct wt_slots_source source = {.number = 1};
 
 		memset(memory, 0, bytes);
-		*shared = (struct wt_slots_shared){.magic = WT_SLOTS_MAGIC, .version = 1,
-			.capacity = 64, .slots_offset = 4096, .signals_offset = 4096 + 64 * 64};
+		*shared = (struct wt_slots_shared){.magic = WT_SLOTS_MAGIC,
+			.version = 1,
+			.capacity = 64,
+			.slots_offset = 4096,
+			.signals_offset = 4096 + 64 * 64};
 		scribble(memory, bytes, next() % 4);
 		if (wt_slots_reader__open(&source.reader, memory, bytes))
 			continue;
 		for (int pass = 0; pass < 8; pass++) {
 			uint64_t index = next() % 256;
 			union wt_slot_word word = {.lap = (uint32_t)(index / 64),
-				.state = WT_SLOT_SUBMITTED, .kind = WT_SLOT_DISPATCH,
+				.state = WT_SLOT_SUBMITTED,
+				.kind = WT_SLOT_DISPATCH,
 				.flags = (uint8_t)next()};
 
 			memcpy(memory + 4096 + index % 64 * 64, &word, sizeof(word));
@@ -161,8 +165,8 @@ static void test_builder(void **state)
 	(void)state;
 	snprintf(output, sizeof(output), "/tmp/wt-hostile-%d.db", (int)getpid());
 	while (wt_clock__boottime_ns() < end) {
-		struct wt_build_options options = {.segment = path, .output = output,
-			.exists = WT_STORE_REPLACE};
+		struct wt_build_options options = {
+			.segment = path, .output = output, .exists = WT_STORE_REPLACE};
 		struct wt_segment_writer writer;
 		struct wt_clock_sample sample;
 		struct wt_build *build;
@@ -187,8 +191,8 @@ static void test_builder(void **state)
 				at += rec.size8 ? rec.size8 * 8u : 8;
 			}
 			wt_segment__add(&writer, (enum wt_frame_type)(1 + next() % 11),
-				(uint32_t)(next() % 3), number, next() % 4 ? (uint64_t)i * 4096 : nasty(),
-				words, bytes);
+				(uint32_t)(next() % 3), number,
+				next() % 4 ? (uint64_t)i * 4096 : nasty(), words, bytes);
 		}
 		wt_segment__flush(&writer);
 		wt_segment__close(&writer);

@@ -82,8 +82,8 @@ static void test_patterns(void **state)
 	assert_int_equal(wt_output__resolve(path, sizeof(path), "%z.db", NULL, 1, &err), -EINVAL);
 	assert_non_null(strstr(wt_err__hint_text(err), "%r"));
 	assert_int_equal(wt_output__resolve(path, sizeof(path), "%q{A", NULL, 1, &err), -EINVAL);
-	assert_int_equal(wt_output__resolve(path, 8, "longer-than-that.db", NULL, 1, &err),
-		-ENAMETOOLONG);
+	assert_int_equal(
+		wt_output__resolve(path, 8, "longer-than-that.db", NULL, 1, &err), -ENAMETOOLONG);
 	wt_err__free(err);
 }
 

@@ -42,8 +42,8 @@ static void write_frame(struct wt_segment_writer *writer, uint32_t i)
 
 	for (int w = 0; w < 40; w++)
 		words[w] = i;
-	assert_int_equal(wt_segment__add(writer, WT_FRAME_RING, 7, i, i * 100, words,
-				 (i % 40) * 8), 0);
+	assert_int_equal(
+		wt_segment__add(writer, WT_FRAME_RING, 7, i, i * 100, words, (i % 40) * 8), 0);
 }
 
 /* Frames that are right, in order, from `first` on; returns how many. */

@@ -37,7 +37,9 @@ static int set_up(void **state)
 	shared->slots_offset = WT_SLOTS_HEADER_BYTES;
 	shared->signals_offset = WT_SLOTS_HEADER_BYTES + CAPACITY * 64;
 	t->p.shared = &t->shared;
-	t->s = (struct producer_slots){.shared = shared, .capacity = CAPACITY, .producer = &t->p,
+	t->s = (struct producer_slots){.shared = shared,
+		.capacity = CAPACITY,
+		.producer = &t->p,
 		.slots = (void *)((char *)t->memory + WT_SLOTS_HEADER_BYTES),
 		.signals = (void *)((char *)t->memory + WT_SLOTS_HEADER_BYTES + CAPACITY * 64)};
 	assert_int_equal(wt_slots_reader__open(&t->reader, t->memory, bytes), 0);
@@ -176,12 +178,12 @@ static void test_kinds(void **state)
 	assert_int_equal(wt_slots_reader__scan(&t->reader, ops, 8, false), 3);
 	assert_int_equal(ops[0].index, 2);
 	assert_int_equal(ops[0].state, WT_OP_UNTIMED);
-	assert_int_equal(((union wt_slot_word){.raw = ops[0].slot.word}).untimed,
-		WT_LOST_TIME_DEPTH);
+	assert_int_equal(
+		((union wt_slot_word){.raw = ops[0].slot.word}).untimed, WT_LOST_TIME_DEPTH);
 	assert_int_equal(ops[1].index, 3);
 	assert_int_equal(ops[1].state, WT_OP_UNTIMED);
-	assert_int_equal(((union wt_slot_word){.raw = ops[1].slot.word}).untimed,
-		WT_LOST_TIME_NOT_STAMPED);
+	assert_int_equal(
+		((union wt_slot_word){.raw = ops[1].slot.word}).untimed, WT_LOST_TIME_NOT_STAMPED);
 	assert_int_equal(ops[2].index, 4);
 	assert_int_equal(ops[2].state, WT_OP_DONE);
 	assert_int_equal(((union wt_slot_word){.raw = t->s.slots[0].word}).state, WT_SLOT_FREE);
