@@ -108,7 +108,10 @@ static inline bool wt_recording_now(void)
 /* Stops recording in this process for good (the collector is gone). */
 void wt_process__stop(void);
 
-/* Environment that makes a child take part: "WAVETAP_SESSION=<dir>" or NULL. */
+/*
+ * What a child's environment is to say: "WAVETAP_SESSION=<dir>"; "" where
+ * children are not followed; NULL where this process takes no part itself.
+ */
 const char *wt_session__child_setting(void);
 
 /* One line on stderr, signal-safe, at most a few a process. */

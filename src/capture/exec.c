@@ -2,8 +2,9 @@
 /*
  * Children keep taking part: the exec and spawn functions add WAVETAP_SESSION
  * (and the preload, where the caller's environment dropped it) to the
- * environment that the caller passes. Nothing else of it changes; where the
- * process never joined a session, nothing changes at all.
+ * environment that the caller passes; with --follow no they take these out.
+ * Nothing else of it changes; where the process never joined a session,
+ * nothing changes at all.
  *
  * Runs in vfork children too: no allocation but alloca, no lock.
  */
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #define MAX_ENTRIES 65536
+#define BASE_NAME   "libwavetap.so"
 
 static const char *own_path(void)
 {
@@ -67,14 +69,37 @@ static char *joined(char *room, const char *name, const char *old, const char *o
 	return room;
 }
 
+/* `old` without the entries that name us; NULL when nothing else is left. */
+static char *without(char *room, const char *name, const char *old, const char *separators)
+{
+	const char *at = old + strlen(name) + 1;
+	char *end = room + sprintf(room, "%s=", name);
+	bool any = false;
+
+	while (*at) {
+		size_t n = strcspn(at, separators), gap;
+
+		if (n && !memmem(at, n, BASE_NAME, strlen(BASE_NAME))) {
+			end += sprintf(end, "%s%.*s", any ? (char[2]){separators[0], 0} : "",
+				(int)n, at);
+			any = true;
+		}
+		gap = strspn(at + n, separators);
+		at += n + gap;
+	}
+	return any ? room : NULL;
+}
+
 static void fill(struct child_env *out, char *const *envp, size_t n, const char *setting,
 	const char *self)
 {
+	bool follow = *setting;
 	char *preload = NULL, *tools = NULL;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (is_setting(envp[i], "WAVETAP_SESSION"))
+		if (is_setting(envp[i], "WAVETAP_SESSION") ||
+			(!follow && is_setting(envp[i], "WAVETAP_OUTPUT")))
 			continue;
 		if (is_setting(envp[i], "LD_PRELOAD")) {
 			preload = envp[i];
@@ -86,11 +111,16 @@ static void fill(struct child_env *out, char *const *envp, size_t n, const char 
 		}
 		out->envp[kept++] = envp[i];
 	}
-	out->envp[kept++] = (char *)setting;
-	if (self && joined(out->preload, "LD_PRELOAD", preload, self, ':'))
-		preload = out->preload;
-	if (self && joined(out->tools, "HSA_TOOLS_LIB", tools, self, ' '))
-		tools = out->tools;
+	if (follow) {
+		out->envp[kept++] = (char *)setting;
+		if (self && joined(out->preload, "LD_PRELOAD", preload, self, ':'))
+			preload = out->preload;
+		if (self && joined(out->tools, "HSA_TOOLS_LIB", tools, self, ' '))
+			tools = out->tools;
+	} else {
+		preload = preload ? without(out->preload, "LD_PRELOAD", preload, ": ") : NULL;
+		tools = tools ? without(out->tools, "HSA_TOOLS_LIB", tools, " ") : NULL;
+	}
 	if (preload)
 		out->envp[kept++] = preload;
 	if (tools)

@@ -210,9 +210,17 @@ static bool find_session(void)
 
 const char *wt_session__child_setting(void)
 {
-	if (!wt_process.session || !wt_process.settings.follow)
+	if (!wt_process.session)
 		return NULL;
-	return child_setting;
+	return wt_process.settings.follow ? child_setting : "";
+}
+
+/* Of the traced command, where that is the only one to be traced. */
+static bool is_child(const struct wt_session_shared *session, bool forked)
+{
+	uint32_t primary = atomic_load_explicit(&session->primary_pid, memory_order_relaxed);
+
+	return forked || (primary && primary != (uint32_t)joined_pid);
 }
 
 static enum wt_recording join(void)
@@ -228,6 +236,8 @@ static enum wt_recording join(void)
 	p->forked = forked;
 	p->tsc = wt_clock__tsc_usable();
 	p->settings = p->session->settings;
+	if (!p->settings.follow && is_child(p->session, forked))
+		return WT_OFF;
 	p->generation++;
 	if (!make_process_file(forked)) {
 		wt_say("not recording this process: no shared memory for it", p->session_dir);

@@ -72,7 +72,8 @@ struct wt_session_shared {
 	uint64_t session_id;	/* random, not 0 */
 	uint64_t started_ns;	/* CLOCK_BOOTTIME */
 	struct wt_settings settings;
-	uint64_t reserved0;
+	_Atomic uint32_t primary_pid; /* of the traced command, in the collector's pid namespace; 0: not known */
+	uint32_t reserved0;
 	_Alignas(64) _Atomic uint64_t heartbeat_ns; /* CLOCK_BOOTTIME, by the collector, >= 10 Hz */
 	_Atomic uint32_t state;			    /* enum wt_collector_state */
 	uint32_t reserved1[13];

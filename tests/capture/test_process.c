@@ -18,8 +18,6 @@
 #include "capture/sources/hip/hip.h"
 #include "fake_session.h"
 
-static struct wt_session_shared *session;
-
 static void call_once(void)
 {
 	struct wt_call call;
@@ -160,10 +158,21 @@ static void test_children_keep_the_session(void **state)
 	assert_null(strstr(text, "/stale"));
 	assert_non_null(strstr(text, "libnothere.so:"));
 	assert_non_null(strstr(text, "other.so"));
-	session->settings.follow = 0;
+}
+
+static void test_children_are_left_alone(void **state)
+{
+	char *const cleared[] = {(char *)"A=1", NULL};
+	char *const all[] = {(char *)"LD_PRELOAD=/x/libwavetap.so:libc.so.6",
+		(char *)"HSA_TOOLS_LIB=/x/libwavetap.so", (char *)"WAVETAP_SESSION=/s", NULL};
+	char text[8192];
+
+	(void)state;
 	wt_process.settings.follow = 0;
 	child_environment(cleared, text, sizeof(text));
 	assert_string_equal(text, "A=1\n");
+	child_environment(all, text, sizeof(text));
+	assert_string_equal(text, "LD_PRELOAD=libc.so.6\n");
 	wt_process.settings.follow = 1;
 }
 
@@ -186,7 +195,7 @@ static void test_stop(void **state)
 static int set_up(void **state)
 {
 	(void)state;
-	session = fake_session__start();
+	fake_session__start();
 	return 0;
 }
 
@@ -205,6 +214,7 @@ int main(void)
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_threads_reuse_rings),
 		cmocka_unit_test(test_children_keep_the_session),
+		cmocka_unit_test(test_children_are_left_alone),
 		cmocka_unit_test(test_stop),
 	};
 

@@ -22,7 +22,7 @@
 #define CLOCK_FIRST 1000000ull /* then twice as long each time: a short life has pairs, too */
 #define IDLE_NS	    20000000ull
 #define SCAN_NS	    200000ull  /* signals that are not ours are pending … */
-#define SCAN_MAX_NS 2000000ull /* … and have been for a while */
+#define SCAN_MAX_NS 2000000ull /* … and nothing happened for a while */
 
 static pthread_t thread;
 static uint32_t running_generation; /* under source_lock[3]; 0: not running */
@@ -54,11 +54,18 @@ static void check_collector(void)
 /* Reads what has fired; returns when to look again. */
 static uint64_t scan(uint64_t pause)
 {
+	uint64_t began = wt_clock__boottime_ns(), took;
+	bool found;
+
 	if (!wt_pending__count())
 		return IDLE_NS;
-	if (wt_pending__scan() || pause > SCAN_MAX_NS)
-		return SCAN_NS;
-	return pause * 2 < SCAN_MAX_NS ? pause * 2 : SCAN_MAX_NS;
+	found = wt_pending__scan();
+	took = wt_clock__boottime_ns() - began;
+	pause = found || pause > SCAN_MAX_NS ? SCAN_NS : pause * 2;
+	if (pause > SCAN_MAX_NS)
+		pause = SCAN_MAX_NS;
+	/* many signals: each look at one misses the cache; never more than a tenth of a core */
+	return pause > took * 10 ? pause : took * 10;
 }
 
 static void *keep(void *arg)

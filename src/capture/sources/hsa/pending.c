@@ -14,15 +14,16 @@
  */
 #include "capture/sources/hsa/hsa.h"
 
-#define ENTRIES	   4096u
-#define PROBES	   16u
+#define ENTRIES	   65536u /* more than four full queues of the usual size */
+#define PROBES	   64u
 #define EMPTY	   0ull
 #define BUSY	   1ull
 #define SPIN_LIMIT 4096u
 
-/* Apart, so that a scan runs over 32 KiB. */
 static _Atomic uint64_t signals[ENTRIES];
 static struct wt_pending whats[ENTRIES];
+/* A bit an entry that is not empty: what a scan runs over. */
+static _Atomic uint64_t occupied[ENTRIES / 64];
 
 static _Atomic uint32_t pending_cnt, copy_cnt;
 
@@ -146,14 +147,20 @@ static int claim_empty(uint64_t signal)
 		uint64_t seen = EMPTY;
 
 		if (atomic_compare_exchange_strong_explicit(&signals[at], &seen, BUSY,
-			    memory_order_acquire, memory_order_relaxed))
+			    memory_order_acquire, memory_order_relaxed)) {
+			atomic_fetch_or_explicit(&occupied[at / 64], 1ull << at % 64,
+				memory_order_relaxed);
 			return (int)at;
+		}
 	}
 	return -1;
 }
 
 static void release(int at, uint64_t value)
 {
+	if (value == EMPTY)
+		atomic_fetch_and_explicit(&occupied[at / 64], ~(1ull << at % 64),
+			memory_order_relaxed);
 	/* release: pairs with the acquire of the next claim */
 	atomic_store_explicit(&signals[at], value, memory_order_release);
 }
@@ -218,36 +225,59 @@ bool wt_pending__look(uint64_t signal, bool gone)
 	return true;
 }
 
-bool wt_pending__scan(void)
+/* Calls `look` for each entry; true where one of them was. */
+static bool for_each(bool (*look)(uint64_t signal, void *arg), void *arg)
 {
 	bool found = false;
 
-	for (uint32_t i = 0; wt_pending__count() && i < ENTRIES; i++) {
-		uint64_t signal = atomic_load_explicit(&signals[i], memory_order_relaxed);
+	for (uint32_t word = 0; wt_pending__count() && word < ENTRIES / 64; word++) {
+		uint64_t bits = atomic_load_explicit(&occupied[word], memory_order_relaxed);
 
-		if (signal != EMPTY && signal != BUSY)
-			found |= wt_pending__look(signal, false);
+		for (; bits; bits &= bits - 1) {
+			uint32_t at = word * 64 + (uint32_t)__builtin_ctzll(bits);
+			uint64_t signal =
+				atomic_load_explicit(&signals[at], memory_order_relaxed);
+
+			if (signal != EMPTY && signal != BUSY)
+				found |= look(signal, arg);
+		}
 	}
 	return found;
 }
 
+static bool look_at(uint64_t signal, void *unused)
+{
+	(void)unused;
+	return wt_pending__look(signal, false);
+}
+
+bool wt_pending__scan(void)
+{
+	return for_each(look_at, NULL);
+}
+
+static bool forget(uint64_t signal, void *arg)
+{
+	const struct wt_vq *vq = arg;
+	struct wt_pending what;
+	bool fired;
+	int at = claim(signal);
+
+	if (at < 0)
+		return false;
+	what = whats[at];
+	if (what.kind != WT_PENDING_OP || what.vq != vq) {
+		release(at, signal);
+		return false;
+	}
+	fired = has_fired(signal, &what);
+	uncount(&what);
+	release(at, EMPTY);
+	finish(signal, &what, fired, WT_LOST_TIME_SIGNAL_REARMED);
+	return true;
+}
+
 void wt_pending__forget(struct wt_vq *vq)
 {
-	for (uint32_t i = 0; wt_pending__count() && i < ENTRIES; i++) {
-		uint64_t signal = atomic_load_explicit(&signals[i], memory_order_relaxed);
-		int at = signal == EMPTY || signal == BUSY ? -1 : claim(signal);
-
-		if (at < 0)
-			continue;
-		if (whats[at].kind == WT_PENDING_OP && whats[at].vq == vq) {
-			struct wt_pending what = whats[at];
-			bool fired = has_fired(signal, &what);
-
-			uncount(&what);
-			release(at, EMPTY);
-			finish(signal, &what, fired, WT_LOST_TIME_SIGNAL_REARMED);
-		} else {
-			release(at, signal);
-		}
-	}
+	for_each(forget, vq);
 }
