@@ -533,11 +533,10 @@ static int set_up(struct wt_collector *c, struct wt_err **err)
 		return wt_err__errno(err, -ENAMETOOLONG, "%s", o->output);
 	wt_session_dir__clean_stale(o->session_dir, o->interactive);
 	rc = wt_session_dir__create(&c->dir, o->session_dir, &o->settings, err);
-	if (!rc)
-		atomic_store_explicit(&c->dir.shared->primary_pid, (uint32_t)o->primary,
-			memory_order_relaxed);
 	if (rc)
 		return rc;
+	atomic_store_explicit(&c->dir.shared->primary_pid, (uint32_t)o->primary,
+		memory_order_relaxed);
 	rc = wt_segment__create(
 		&c->writer, c->segment, c->dir.shared->session_id, c->dir.shared->started_ns, err);
 	if (rc) {
