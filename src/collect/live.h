@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Building the store while the program runs: a thread of the lowest priority
- * follows the segment. Measured (bench/collect_build): a core builds more than
+ * Building the store while the program runs: a thread that gets idle time only
+ * follows the segment, and waits through bursts. Measured (bench/collect_build): a core builds more than
  * a million events a second and a program makes far fewer, so for nearly all
  * traces little is left at the end; and where all cores are busy the thread
  * hardly runs, and the rest is built at the end as if it were not there. The
@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "collect/build.h"
 
@@ -23,6 +24,7 @@ struct wt_live_build {
 	bool running;
 	_Atomic uint64_t limit; /* of the segment: behind a committed clock sample */
 	_Atomic bool stop;
+	_Atomic pid_t tid;
 	int rc; /* of the thread, once joined */
 	struct wt_err *err;
 };
