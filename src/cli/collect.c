@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/trace.h"
 #include "collect/collector.h"
 #include "collect/output.h"
 #include "collect/settings.h"
@@ -25,7 +26,8 @@
 struct collect_settings {
 	const char *output, *dir, *session_dir, *types, *mode, *command;
 	int force, append, verbose, quiet, foreground, interactive;
-	unsigned hip, graph, depth, follow, wait, schema;
+	struct wt_settings_words words;
+	unsigned follow, wait, schema;
 	uint64_t buffer, primary, ready_fd, control_fd;
 };
 
@@ -37,10 +39,12 @@ const struct wt_option wt_options_collect[] = {
 	{'f', "force", NULL, WT_OPTION_FLAG, AT(force), "replace an existing file"},
 	{0, "append", NULL, WT_OPTION_FLAG, AT(append), "add this run to it"},
 	{'t', "types", "LIST", WT_OPTION_TEXT, AT(types), "what to record"},
-	{0, "hip", "work|all|off", WT_OPTION_CHOICE, AT(hip), "HIP calls"},
-	{0, "graph", "node|graph|off", WT_OPTION_CHOICE, AT(graph), "graph replays"},
-	{0, "depth", "full|standard|lite", WT_OPTION_CHOICE, AT(depth),
+	{0, "hip", "work|all|off", WT_OPTION_CHOICE, AT(words.hip), "HIP calls"},
+	{0, "graph", "node|graph|off", WT_OPTION_CHOICE, AT(words.graph), "graph replays"},
+	{0, "depth", "full|standard|lite", WT_OPTION_CHOICE, AT(words.depth),
 		"which operations are timed"},
+	{0, "source", "auto|hsa|hip|sdk|roctracer", WT_OPTION_CHOICE, AT(words.source),
+		"where operations come from"},
 	{0, "mode", "WORD", WT_OPTION_TEXT, AT(mode), "any of these words"},
 	{0, "follow", "yes|no", WT_OPTION_CHOICE, AT(follow), "children take part"},
 	{0, "wait", "all|primary", WT_OPTION_CHOICE, AT(wait), "for whom the trace waits"},
@@ -140,18 +144,36 @@ static void ignore_signals(void)
 		signal(signals[i], SIG_IGN);
 }
 
-static int fill(const struct collect_settings *s, struct wt_collect_options *o, struct wt_err **err)
+int wt_cli__words_from_environment(const struct wt_option *options, void *settings,
+	struct wt_settings_words *words, const char **mode, int *code)
 {
-	unsigned source = 0;
+	const char *rtl = getenv("RTL_MODE");
+	WT_ERR_AUTO err = NULL;
+	char later[64];
+	int rc = 0;
+
+	if (wt_options__later_in_environment(wt_options_trace, later)) {
+		rc = wt_err__new(&err, -EINVAL, "not yet: %s comes in a later version", later);
+		wt_err__hint(&err, "unset %s", later);
+	} else if (rtl && *rtl && wt_settings__mode(words, rtl, &err)) {
+		rc = wt_err__wrap(&err, -EINVAL, "RTL_MODE=%s", rtl);
+	}
+	if (!rc && wt_options__from_environment(options, settings, code))
+		return -1;
+	if (!rc && *mode && wt_settings__mode(words, *mode, &err))
+		rc = wt_err__wrap(&err, -EINVAL, "WAVETAP_MODE=%s", *mode);
+	*mode = NULL;
+	*code = rc ? WT_EXIT_USAGE : 0;
+	wt_err__print(stderr, err);
+	return rc ? -1 : 0;
+}
+
+static int fill(struct collect_settings *s, struct wt_collect_options *o, struct wt_err **err)
+{
 	int rc;
 
 	wt_settings__defaults(&o->settings);
-	o->settings.hip = (uint8_t)s->hip;
-	o->settings.graph = (uint8_t)s->graph;
-	o->settings.depth = (uint8_t)s->depth;
 	o->settings.follow = !s->follow;
-	if (s->buffer)
-		o->settings.buffer_bytes = s->buffer;
 	o->schema = s->schema ? WT_SCHEMA_RPD : WT_SCHEMA_WAVETAP;
 	o->exists = s->append ? WT_STORE_APPEND : s->force ? WT_STORE_REPLACE : WT_STORE_REFUSE;
 	o->session_dir = s->session_dir;
@@ -163,7 +185,11 @@ static int fill(const struct collect_settings *s, struct wt_collect_options *o, 
 	o->control_fd = s->control_fd ? (int)s->control_fd : -1;
 	rc = s->types ? wt_settings__want(&o->settings, s->types, err) : 0;
 	if (!rc && s->mode)
-		rc = wt_settings__mode(&o->settings, &source, s->mode, err);
+		rc = wt_settings__mode(&s->words, s->mode, err);
+	if (!rc)
+		rc = wt_settings__take(&o->settings, &s->words, err);
+	if (!rc)
+		rc = wt_settings__buffer(&o->settings, s->buffer, err);
 	if (!rc)
 		rc = wt_output__resolve(o->output, sizeof(o->output), s->output, s->dir,
 			s->primary ? (pid_t)s->primary : getppid(), err);
@@ -174,14 +200,14 @@ static int fill(const struct collect_settings *s, struct wt_collect_options *o, 
 
 int wt_cmd_collect(int argc, char **argv)
 {
-	struct collect_settings s = {.mode = getenv("RTL_MODE")};
+	struct collect_settings s = {.buffer = WT_BUFFER_BYTES_DEFAULT};
 	struct wt_collect_options *options = calloc(1, sizeof(*options));
 	WT_ERR_AUTO err = NULL;
 	int operands, code;
 
 	if (!options)
 		return WT_EXIT_FAILED;
-	if (wt_options__from_environment(wt_options_collect, &s, &code) ||
+	if (wt_cli__words_from_environment(wt_options_collect, &s, &s.words, &s.mode, &code) ||
 		wt_options__parse(
 			"collect", wt_options_collect, &s, argc, argv, false, &operands, &code)) {
 		free(options);

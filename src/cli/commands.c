@@ -24,7 +24,7 @@ const struct wt_command wt_commands[] = {
 		"arguments. The exit code is the program's.",
 		"  wavetap trace ./app --size 4096\n"
 		"  wavetap trace -o run.db -t kernel,copy python3 train.py\n"
-		"  wavetap trace -d /scratch/traces --ranks 0 -- mpirun -n 8 ./app",
+		"  wavetap trace -d /scratch/traces -- mpirun -n 8 ./app",
 		wt_options_trace, wt_cmd_trace},
 	{"summary", "report", "FILE", "what took the time, in a table",
 		"Begins with what was captured and what was lost.",

@@ -287,19 +287,40 @@ static int flag_value(const char *text)
 	return -EINVAL;
 }
 
+/* The value of WAVETAP_<NAME>, NULL where there is none. */
+static const char *variable(const struct wt_option *option, char name[64])
+{
+	size_t length = strlen(strcpy(name, "WAVETAP_"));
+	const char *value;
+
+	for (const char *at = option->name; *at && length < 63; at++)
+		name[length++] = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+	name[length] = 0;
+	value = getenv(name);
+	return value && *value ? value : NULL;
+}
+
+const char *wt_options__later_in_environment(const struct wt_option *options, char name[64])
+{
+	for (const struct wt_option *option = options; option->name; option++) {
+		const char *value = variable(option, name);
+
+		if (option->type == WT_OPTION_LATER && value &&
+			(option->argument || flag_value(value)))
+			return name;
+	}
+	return NULL;
+}
+
 int wt_options__from_environment(const struct wt_option *options, void *settings, int *exit_code)
 {
 	*exit_code = 0;
 	for (const struct wt_option *option = options; option->name; option++) {
-		char name[64] = "WAVETAP_";
-		size_t length = strlen(name);
-		const char *value;
+		char name[64];
+		const char *value = variable(option, name);
 		int flag;
 
-		for (const char *at = option->name; *at && length < sizeof(name) - 1; at++)
-			name[length++] = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
-		value = getenv(name);
-		if (!value || !*value || option->type == WT_OPTION_LATER)
+		if (!value || option->type == WT_OPTION_LATER)
 			continue;
 		if (option->argument) {
 			flag = store_value(option, settings, value);
@@ -309,8 +330,10 @@ int wt_options__from_environment(const struct wt_option *options, void *settings
 				store_value(option, settings, NULL);
 		}
 		if (flag < 0) {
-			fprintf(stderr, "wavetap: environment variable is not understood: %s=%s\n",
-				name, value);
+			fprintf(stderr,
+				"wavetap: environment variable is not understood: %s=%s\nhint: it "
+				"takes %s\n",
+				name, value, option->argument ? wanted(option) : "1 or 0");
 			*exit_code = WT_EXIT_USAGE;
 			return -1;
 		}

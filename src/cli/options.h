@@ -81,6 +81,9 @@ int wt_options__parse(const char *command, const struct wt_option *options, void
  */
 int wt_options__from_environment(const struct wt_option *options, void *settings, int *exit_code);
 
+/* The variable that asks for an option that is still to come, in `name`; NULL: none does. */
+const char *wt_options__later_in_environment(const struct wt_option *options, char name[64]);
+
 /* A mistake in usage: prints "wavetap: …" and where help is; returns WT_EXIT_USAGE. */
 int wt_usage_error(const char *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

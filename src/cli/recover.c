@@ -25,15 +25,17 @@ const struct wt_option wt_options_recover[] = {
 
 static int print(const struct wt_recover_result *result)
 {
+	uint64_t op_cnt = result->stats.op_cnt + result->stats.copy_cnt;
 	char ops[WT_UNITS_BYTES], calls[WT_UNITS_BYTES], lost[WT_UNITS_BYTES];
 
 	if (result->was_complete) {
 		printf("%s was complete already\n", *result->output ? result->output : "the trace");
 		return 0;
 	}
-	printf("%s: %s operations, %s calls, %s lost\n", result->output,
-		wt_units__count(ops, result->stats.op_cnt + result->stats.copy_cnt),
+	printf("%s: %s operation%s, %s call%s, %s lost\n", result->output,
+		wt_units__count(ops, op_cnt), op_cnt == 1 ? "" : "s",
 		wt_units__count(calls, result->stats.call_cnt),
+		result->stats.call_cnt == 1 ? "" : "s",
 		wt_units__count(lost, result->stats.lost_cnt));
 	return 0;
 }

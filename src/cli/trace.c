@@ -35,29 +35,32 @@ const struct wt_option wt_options_trace[] = {
 	{'f', "force", NULL, WT_OPTION_FLAG, AT(force), "replace an existing file"},
 	{0, "append", NULL, WT_OPTION_FLAG, AT(append), "add this run to an existing file"},
 	{'t', "types", "LIST", WT_OPTION_TEXT, AT(types),
-		"what to record: kernel,copy,hip,roctx,mem (the default: all of them)"},
-	{0, "hip", "work|all|off", WT_OPTION_CHOICE, AT(hip),
+		"what to record: kernel,copy,hip,roctx,mem (the default: all of them; roctx, that "
+		"is "
+		"markers, is not recorded yet; mem are the HIP calls that allocate)"},
+	{0, "hip", "work|all|off", WT_OPTION_CHOICE, AT(words.hip),
 		"HIP calls: those that do work or fail (default), all, none"},
-	{0, "graph", "node|graph|off", WT_OPTION_CHOICE, AT(graph),
-		"graph replays: every node (default), the launch, nothing"},
-	{0, "depth", "full|standard|lite", WT_OPTION_CHOICE, AT(depth),
+	{0, "graph", "node|graph|off", WT_OPTION_CHOICE, AT(words.graph),
+		"graph replays: every node (default); graph and off: not yet"},
+	{0, "depth", "full|standard|lite", WT_OPTION_CHOICE, AT(words.depth),
 		"which operations get times: all (default); not those of graph replays; nor those "
 		"with a signal of their own"},
-	{0, "source", "auto|hsa|hip|sdk|roctracer", WT_OPTION_CHOICE, AT(source),
-		"where operations come from (default auto)"},
+	{0, "source", "auto|hsa|hip|sdk|roctracer", WT_OPTION_CHOICE, AT(words.source),
+		"where operations come from (default auto, that is hsa); hip, sdk, roctracer: not "
+		"yet"},
 	{0, "mode", "WORD", WT_OPTION_TEXT, AT(mode),
-		"a word of --depth, --hip, --graph or --source"},
+		"a word of --depth, --hip, --graph or --source; it goes before theirs"},
 	{0, "follow", "yes|no", WT_OPTION_CHOICE, AT(follow), "trace children, too (default yes)"},
 	{0, "wait", "all|primary", WT_OPTION_CHOICE, AT(wait),
 		"the trace ends with all traced processes (default), or with CMD"},
 	{0, "buffer", "SIZE", WT_OPTION_SIZE, AT(buffer),
-		"shared memory for all processes together (default 512M)"},
+		"shared memory for all processes together (default 512M, at least 8M)"},
 	{0, "session-dir", "DIR", WT_OPTION_TEXT, AT(session_dir),
 		"where it lives (default /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR, /tmp)"},
 	{0, "schema", "wavetap|rpd", WT_OPTION_CHOICE, AT(schema),
 		"tables of the file (default wavetap, with RPD's as views)"},
 	{0, "no-dlsym", NULL, WT_OPTION_FLAG, AT(no_dlsym),
-		"do not look at what the program looks up with dlsym"},
+		"do not interpose dlsym; nothing does so yet, so it changes nothing"},
 	{0, "strict", NULL, WT_OPTION_FLAG, AT(strict),
 		"without a GPU: refuse instead of running on"},
 	{0, "summary", NULL, WT_OPTION_FLAG, AT(summary),
@@ -83,9 +86,9 @@ const struct wt_option wt_options_trace[] = {
 
 static int parse(struct trace_settings *s, int argc, char **argv, int *operands, int *code)
 {
-	s->mode = getenv("RTL_MODE");
+	s->buffer = WT_BUFFER_BYTES_DEFAULT;
 	s->output = getenv("RTL_OUTPUT");
-	if (wt_options__from_environment(wt_options_trace, s, code) ||
+	if (wt_cli__words_from_environment(wt_options_trace, s, &s->words, &s->mode, code) ||
 		wt_options__parse("trace", wt_options_trace, s, argc, argv, true, operands, code)) {
 		*code = *code ? EXIT_OURS : 0;
 		return -1;
@@ -97,17 +100,20 @@ static int parse(struct trace_settings *s, int argc, char **argv, int *operands,
 	return -1;
 }
 
+/* What the words mean is looked at here: the collector would say it too late. */
 static int fill(struct trace_settings *s, struct wt_err **err)
 {
-	unsigned want_nothing = 0;
 	struct wt_settings scratch;
 	int rc;
 
 	wt_settings__defaults(&scratch);
-	/* the words are looked at here: the collector would say it too late */
 	rc = s->types ? wt_settings__want(&scratch, s->types, err) : 0;
 	if (!rc && s->mode)
-		rc = wt_settings__mode(&scratch, &want_nothing, s->mode, err);
+		rc = wt_settings__mode(&s->words, s->mode, err);
+	if (!rc)
+		rc = wt_settings__take(&scratch, &s->words, err);
+	if (!rc)
+		rc = wt_settings__buffer(&scratch, s->buffer, err);
 	if (!rc && s->force && s->append)
 		rc = wt_err__new(err, -EINVAL, "--force and --append: one of them");
 	if (!rc && s->strict && access("/dev/kfd", R_OK | W_OK)) {
@@ -115,6 +121,8 @@ static int fill(struct trace_settings *s, struct wt_err **err)
 		wt_err__hint(err, "wavetap doctor tells what is missing; without --strict the "
 				  "program runs all the same");
 	}
+	if (!rc && s->types && scratch.want & WT_WANT_ROCTX)
+		wt_warn("markers (roctx) are not recorded yet");
 	return rc;
 }
 
@@ -132,7 +140,6 @@ static int start_collector(const struct trace_settings *s, const char *output, p
 {
 	static const char *const depths[] = {"full", "standard", "lite"};
 	static const char *const hips[] = {"work", "all", "off"};
-	static const char *const graphs[] = {"node", "graph", "off"};
 	char self[PATH_MAX], primary[16], buffer[32], text[1024];
 	char *argv[40];
 	size_t cnt = 0;
@@ -149,15 +156,13 @@ static int start_collector(const struct trace_settings *s, const char *output, p
 			argv[cnt++] = (char *)(uintptr_t)words[i];                                 \
 	} while (0)
 	ADD(self, "collect", "--output", output, "--primary", primary, "--command", text);
-	ADD("--depth", depths[s->depth], "--hip", hips[s->hip], "--graph", graphs[s->graph]);
+	/* the words of --graph and --source that mean something are the defaults */
+	ADD("--depth", depths[s->words.depth], "--hip", hips[s->words.hip], "--graph", "node");
+	ADD("--source", "auto", "--buffer", buffer);
 	ADD("--follow", s->follow ? "no" : "yes", "--wait", s->wait ? "primary" : "all");
 	ADD("--schema", s->schema ? "rpd" : "wavetap");
-	if (s->buffer)
-		ADD("--buffer", buffer);
 	if (s->types)
 		ADD("--types", s->types);
-	if (s->mode)
-		ADD("--mode", s->mode);
 	if (s->session_dir)
 		ADD("--session-dir", s->session_dir);
 	if (s->force)
@@ -178,14 +183,10 @@ static int start_collector(const struct trace_settings *s, const char *output, p
 
 /* ---- all of it --------------------------------------------------------------------- */
 
-static const char *const source_words[] = {"auto", "hsa", "hip", "sdk", "roctracer"};
-
 static int run(struct trace_settings *s, char **command, struct wt_err **err)
 {
 	char library[PATH_MAX], output[PATH_MAX];
-	struct wt_launch_environment environment = {.library = library,
-		.no_dlsym = s->no_dlsym,
-		.source = s->source ? source_words[s->source] : NULL};
+	struct wt_launch_environment environment = {.library = library, .no_dlsym = s->no_dlsym};
 	struct wt_starter starter = {.control_fd = -1};
 	struct wt_launch launch;
 	struct wt_watch_result result;

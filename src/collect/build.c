@@ -89,6 +89,7 @@ int wt_build__open(
 	build->segment = strdup(options->segment);
 	build->output = strdup(options->output);
 	build->next_block = 1;
+	build->want = WT_WANT_DEFAULT;
 	rc = build->segment && build->output
 		     ? 0
 		     : wt_err__errno(err, -ENOMEM, "cannot build %s", options->output);
@@ -161,10 +162,13 @@ static int take_clock(
 static int take_meta(struct wt_build *build, const char *text, uint32_t length)
 {
 	size_t key = strnlen(text, length);
+	unsigned want;
 	char *copy;
 
 	if (key == length || memchr(text + key + 1, 0, length - key - 1) == NULL)
 		return 0;
+	if (!strcmp(text, "settings") && sscanf(text + key + 1, "want=%x", &want) == 1)
+		build->want = want;
 	if (build->store) {
 		wt_store__add_meta(build->store, text, text + key + 1);
 		return 0;

@@ -87,6 +87,10 @@ static int store_op(struct wt_build *build, struct wt_build_process *process,
 		if (rc)
 			return rc;
 	}
+	/* what a dispatch is can only be told here, so -t leaves it out here */
+	if (!(build->want &
+		    (symbol && symbol->blit != WT_BLIT_NONE ? WT_WANT_COPY : WT_WANT_KERNEL)))
+		return 0;
 	set_times(process, device, raw, &op);
 	if (!symbol || symbol->blit == WT_BLIT_NONE)
 		return wt_build__write_op(build, &op);

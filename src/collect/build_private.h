@@ -114,6 +114,7 @@ struct wt_build {
 	uint64_t session_id;
 	uint64_t held_cnt;
 	bool all_known;  /* the segment is complete: no clock pair is still to come */
+	uint32_t want;   /* enum wt_want bits */
 	uint64_t end_ns; /* of the trace, when its end frame was seen */
 	bool complete;
 	struct wt_build_stats stats;

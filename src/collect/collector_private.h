@@ -22,6 +22,7 @@ struct wt_collector {
 	struct wt_live_build live;
 	WT_VEC(struct wt_process *) processes; /* by number; NULL: not opened yet */
 	uint32_t opened_cnt, finished_cnt;
+	bool unrecorded_noted; /* the note on processes without shared memory is written */
 	int epoll_fd;
 	uint32_t connection_cnt;
 	uint64_t next_sample_ns, next_slow_ns;

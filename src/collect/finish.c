@@ -101,6 +101,23 @@ int wt_finish__store(struct wt_build *build, const struct wt_build_options *opti
 
 #define WRITE_TRIES 30
 
+/* Processes that took a number and left no file: they had no shared memory. */
+static int note_unrecorded(struct wt_collector *c)
+{
+	uint32_t cnt = atomic_load_explicit(&c->dir.shared->process_cnt, memory_order_acquire);
+	char text[160];
+
+	if (c->unrecorded_noted || cnt <= c->opened_cnt)
+		return 0;
+	snprintf(text, sizeof(text),
+		"%u process%s not recorded, for want of shared memory: see --buffer and "
+		"--session-dir",
+		cnt - c->opened_cnt, cnt - c->opened_cnt == 1 ? "" : "es");
+	c->unrecorded_noted =
+		!wt_segment__add(&c->writer, WT_FRAME_NOTE, UINT32_MAX, 1, 0, text, strlen(text));
+	return c->unrecorded_noted ? 0 : -EIO;
+}
+
 /* Everything that is still to come; repeated until all of it is in the file. */
 static int write_the_rest(struct wt_collector *c, bool *ended)
 {
@@ -111,7 +128,9 @@ static int write_the_rest(struct wt_collector *c, bool *ended)
 			rc = wt_process__finish(c->processes.data[i], &c->drain);
 	if (rc || *ended)
 		return rc ? rc : wt_drain__commit(&c->drain);
-	rc = wt_collector__sample(c);
+	rc = note_unrecorded(c);
+	if (!rc)
+		rc = wt_collector__sample(c);
 	if (!rc)
 		rc = wt_segment__add(
 			&c->writer, WT_FRAME_END, UINT32_MAX, 0, wt_clock__boottime_ns(), NULL, 0);

@@ -12,11 +12,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/log.h"
 #include "collect/fault.h"
+#include "collect/segment.h"
 #include "core/clock.h"
 
 #define PLACES 4
@@ -200,7 +202,7 @@ static bool is_ours(const char *name)
 	int end = 0;
 
 	if (!strcmp(name, WT_SESSION_FILE) || !strcmp(name, WT_SOCKET_FILE) ||
-		!strcmp(name, WT_SEGMENT_LINK))
+		!strcmp(name, WT_SEGMENT_LINK) || !strcmp(name, WT_MENTIONED_FILE))
 		return true;
 	if (sscanf(name, "p%u%n", &a, &end) == 1 && !name[end])
 		return true;
@@ -224,29 +226,69 @@ void wt_session_dir__remove(struct wt_session_dir *dir)
 	rmdir(dir->path);
 }
 
-/* True where one was found that should be recovered; its path into `path`. */
-static bool look_at(const char *place, const char *name, char path[PATH_MAX])
+/* Where its segment file is gone for so long, nothing can be made of the rest. */
+#define FORGET_S   86400
+#define TRACES_MAX 3 /* named one by one */
+
+struct stale {
+	bool mention;
+	unsigned cnt;
+};
+
+static bool is_unfinished(struct wt_session_dir *dir, const struct stat *st, char trace[PATH_MAX])
 {
+	ssize_t n = readlinkat(dir->fd, WT_SEGMENT_LINK, trace, PATH_MAX - 1);
+	char *suffix;
+
+	trace[n < 0 ? 0 : n] = 0;
+	if (atomic_load(&dir->shared->state) == WT_COLLECTOR_DONE) {
+		wt_session_dir__remove(dir);
+		return false;
+	}
+	if (n < 0 || access(trace, F_OK)) {
+		if (time(NULL) - st->st_mtime > FORGET_S)
+			wt_session_dir__remove(dir);
+		return false;
+	}
+	suffix = strstr(trace, WT_SEGMENT_SUFFIX);
+	if (suffix && !suffix[strlen(WT_SEGMENT_SUFFIX)])
+		*suffix = 0;
+	return true;
+}
+
+/* Said once: a file in it remembers. */
+static void mention(struct stale *stale, const struct wt_session_dir *dir, const char *trace)
+{
+	int fd = openat(dir->fd, WT_MENTIONED_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return;
+	close(fd);
+	if (stale->cnt++ < TRACES_MAX)
+		wt_warn("%s was never finished: `wavetap recover %s` does it, rm -r forgets it",
+			trace, dir->path);
+}
+
+static void look_at(struct stale *stale, const char *place, const char *name)
+{
+	char path[PATH_MAX], trace[PATH_MAX];
 	struct wt_session_dir dir;
 	struct stat st;
-	bool unfinished;
 
-	snprintf(path, PATH_MAX, "%s/%s", place, name);
-	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	if (snprintf(path, sizeof(path), "%s/%s", place, name) >= (int)sizeof(path) ||
+		lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
 		wt_session_dir__open(&dir, path, NULL))
-		return false;
-	unfinished = atomic_load(&dir.shared->state) != WT_COLLECTOR_DONE;
-	if (!unfinished)
-		wt_session_dir__remove(&dir);
+		return;
+	if (is_unfinished(&dir, &st, trace) && stale->mention)
+		mention(stale, &dir, trace);
 	wt_session_dir__close(&dir);
-	return unfinished;
 }
 
 void wt_session_dir__clean_stale(const char *wanted, bool mention)
 {
+	struct stale stale = {.mention = mention};
 	const char *places[PLACES];
-	char prefix[32], path[PATH_MAX], first[PATH_MAX] = "";
-	unsigned cnt = 0;
+	char prefix[32];
 
 	snprintf(prefix, sizeof(prefix), "wavetap-%u-", (unsigned)geteuid());
 	list_places(wanted, places);
@@ -254,21 +296,14 @@ void wt_session_dir__clean_stale(const char *wanted, bool mention)
 		DIR *list = places[i] ? opendir(places[i]) : NULL;
 		struct dirent *entry;
 
-		while (list && (entry = readdir(list))) {
-			if (strncmp(entry->d_name, prefix, strlen(prefix)) ||
-				!look_at(places[i], entry->d_name, path))
-				continue;
-			if (!cnt++)
-				strcpy(first, path);
-		}
+		while (list && (entry = readdir(list)))
+			if (!strncmp(entry->d_name, prefix, strlen(prefix)))
+				look_at(&stale, places[i], entry->d_name);
 		if (list)
 			closedir(list);
 	}
-	if (mention && cnt == 1)
-		wt_warn("an earlier trace was never finished: `wavetap recover %s` finishes it",
-			first);
-	else if (mention && cnt)
-		wt_warn("%u earlier traces were never finished: `wavetap recover %s` finishes the "
-			"first",
-			cnt, first);
+	if (stale.cnt > TRACES_MAX)
+		wt_warn("and %u more traces, each with a file \"" WT_MENTIONED_FILE
+			"\" in its session directory",
+			stale.cnt - TRACES_MAX);
 }

@@ -13,6 +13,8 @@ struct wt_err;
 
 /* In the directory, beside what core/session.h lists: a symbolic link to the segment file. */
 #define WT_SEGMENT_LINK "segment"
+/* And an empty file, where somebody was told that the trace is unfinished. */
+#define WT_MENTIONED_FILE "mentioned"
 
 struct wt_session_dir {
 	char path[PATH_MAX - 64];
@@ -42,7 +44,8 @@ void wt_session_dir__remove(struct wt_session_dir *dir);
 
 /*
  * Looks through the usual places for directories of collectors that died:
- * those that were done are removed, the others are named where `mention` is set.
+ * those that were done are removed, and those whose segment file has been gone
+ * for a day; the others are named, once, where `mention` is set.
  */
 void wt_session_dir__clean_stale(const char *wanted, bool mention);
 

@@ -6,6 +6,11 @@
 
 #include "base/err.h"
 #include "collect/collector.h"
+#include "core/ring.h"
+#include "core/slot.h"
+
+#define TABLE_SLOTS           32768u /* as the library makes them for the queues of HIP */
+#define SLOT_AND_SIGNAL_BYTES (sizeof(struct wt_slot) + sizeof(struct wt_signal))
 
 void wt_settings__defaults(struct wt_settings *settings)
 {
@@ -67,6 +72,19 @@ int wt_settings__want(struct wt_settings *settings, const char *list, struct wt_
 	}
 	if (!want)
 		return wt_err__new(err, -EINVAL, "-t names nothing to record");
+	if (want == WT_WANT_ROCTX) {
+		int rc = wt_err__new(err, -EINVAL, "not yet: -t roctx comes in a later version");
+
+		wt_err__hint(err, "-t kernel,copy,hip records what there is");
+		return rc;
+	}
+	if (want & WT_WANT_MEM && !(want & WT_WANT_HIP)) {
+		int rc = wt_err__new(
+			err, -EINVAL, "-t mem without hip: what allocates are HIP calls");
+
+		wt_err__hint(err, "-t %s,hip", list);
+		return rc;
+	}
 	settings->want = want;
 	return 0;
 }
@@ -94,34 +112,71 @@ static const struct {
 	{"roctracer", FIELD_SOURCE, WT_SOURCE_ROCTRACER},
 };
 
-int wt_settings__mode(
-	struct wt_settings *settings, unsigned *source, const char *word, struct wt_err **err)
+int wt_settings__mode(struct wt_settings_words *words, const char *word, struct wt_err **err)
 {
+	unsigned *const fields[] = {
+		[FIELD_DEPTH] = &words->depth,
+		[FIELD_HIP] = &words->hip,
+		[FIELD_GRAPH] = &words->graph,
+		[FIELD_SOURCE] = &words->source,
+	};
 	int rc;
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
 		if (strcmp(modes[i].word, word))
 			continue;
-		switch (modes[i].field) {
-		case FIELD_DEPTH:
-			settings->depth = modes[i].value;
-			break;
-		case FIELD_HIP:
-			settings->hip = modes[i].value;
-			break;
-		case FIELD_GRAPH:
-			settings->graph = modes[i].value;
-			break;
-		case FIELD_SOURCE:
-			*source = modes[i].value;
-			break;
-		case FIELD_NONE:
-			break;
-		}
+		if (modes[i].field != FIELD_NONE)
+			*fields[modes[i].field] = modes[i].value;
 		return 0;
 	}
 	rc = wt_err__new(err, -EINVAL, "--mode does not know %s", word);
 	wt_err__hint(err, "it takes a word of --depth, --hip, --graph or --source: lite, standard, "
 			  "full, work, all, node, graph, auto, hsa, hip, sdk, roctracer");
+	return rc;
+}
+
+int wt_settings__take(
+	struct wt_settings *settings, const struct wt_settings_words *words, struct wt_err **err)
+{
+	static const char *const graphs[] = {"node", "graph", "off"};
+	static const char *const sources[] = {"auto", "hsa", "hip", "sdk", "roctracer"};
+	int rc;
+
+	if (words->graph != WT_GRAPH_NODE) {
+		rc = wt_err__new(err, -EINVAL, "not yet: --graph %s comes in a later version",
+			graphs[words->graph]);
+		wt_err__hint(err, "without it every kernel of a graph replay is recorded");
+		return rc;
+	}
+	if (words->source > WT_SOURCE_HSA) {
+		rc = wt_err__new(err, -EINVAL, "not yet: --source %s comes in a later version",
+			sources[words->source]);
+		wt_err__hint(err, "without it operations come from HSA queues, the only source "
+				  "for now");
+		return rc;
+	}
+	settings->hip = (uint8_t)words->hip;
+	settings->graph = (uint8_t)words->graph;
+	settings->depth = (uint8_t)words->depth;
+	return 0;
+}
+
+/* A process file, a thread's ring, and a queue's slot table. */
+static_assert(WT_PROCESS_FILE_BYTES + WT_RING_HEADER_BYTES + WT_RING_BYTES_DEFAULT +
+			      WT_SLOTS_HEADER_BYTES + TABLE_SLOTS * SLOT_AND_SIGNAL_BYTES <=
+		      WT_BUFFER_BYTES_MIN,
+	"one thread and one queue");
+
+int wt_settings__buffer(struct wt_settings *settings, uint64_t bytes, struct wt_err **err)
+{
+	int rc;
+
+	settings->buffer_bytes = bytes;
+	if (bytes >= WT_BUFFER_BYTES_MIN)
+		return 0;
+	rc = wt_err__new(err, -EINVAL, "--buffer is too small to record anything: %llu bytes",
+		(unsigned long long)bytes);
+	wt_err__hint(err, "--buffer %lluM is the least; each thread and each queue takes some MiB",
+		WT_BUFFER_BYTES_MIN >> 20);
 	return rc;
 }

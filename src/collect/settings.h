@@ -23,8 +23,25 @@ enum wt_settings_source { /* --source */
 	WT_SOURCE_ROCTRACER,
 };
 
+/* What --mode can name a word of. */
+struct wt_settings_words {
+	unsigned hip;    /* enum wt_hip_mode */
+	unsigned graph;  /* enum wt_graph_mode */
+	unsigned depth;  /* enum wt_depth */
+	unsigned source; /* enum wt_settings_source */
+};
+
 /* --mode and RTL_MODE: one word of --depth, --hip, --graph or --source. */
-int wt_settings__mode(
-	struct wt_settings *settings, unsigned *source, const char *word, struct wt_err **err);
+int wt_settings__mode(struct wt_settings_words *words, const char *word, struct wt_err **err);
+
+/* Into `settings`. -EINVAL: "not yet", for words whose meaning is still to come. */
+int wt_settings__take(
+	struct wt_settings *settings, const struct wt_settings_words *words, struct wt_err **err);
+
+/* The least --buffer with which a program of one thread and one queue can be recorded. */
+#define WT_BUFFER_BYTES_MIN (8ull << 20)
+
+/* --buffer. -EINVAL: less than that. */
+int wt_settings__buffer(struct wt_settings *settings, uint64_t bytes, struct wt_err **err);
 
 #endif

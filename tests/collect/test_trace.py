@@ -136,7 +136,16 @@ class Trace(unittest.TestCase):
                                (("--lossless",), ("not yet",)),
                                (("--ranks", "0"), ("not yet", "--ranks")),
                                (("-t", "kernel,colour"), ("colour",)),
+                               (("-t", "mem"), ("hip",)),
+                               (("-t", "roctx"), ("not yet", "roctx")),
                                (("--mode", "wild"), ("wild",)),
+                               (("--mode", "graph"), ("not yet", "--graph graph")),
+                               (("--graph", "graph"), ("not yet", "--graph graph")),
+                               (("--graph", "off"), ("not yet", "--graph off")),
+                               (("--source", "sdk"), ("not yet", "--source sdk")),
+                               (("--source", "hip"), ("not yet", "--source hip")),
+                               (("--buffer", "1M"), ("--buffer", "hint: --buffer 8M")),
+                               (("--buffer", "0"), ("--buffer",)),
                                (("--hip", "some"), ("--hip",)),
                                (("-f", "--append", "-o", "x.db"), ("--append",)),
                                (("--session-dir", "/nonexistent", "-o", "x.db"), ("/nonexistent",))):
@@ -149,6 +158,49 @@ class Trace(unittest.TestCase):
                 self.assertFalse(mark.exists())
         self.assertEqual((self.dir / "old.db").read_text(), "mine")
         self.assert_clean("old.db")
+
+    def test_refused_variables(self):
+        """A variable means what its option means."""
+        mark = self.dir / "started"
+        for name, value, word in (("WAVETAP_DELAY", "5s", "not yet"), ("WAVETAP_LOSSLESS", "1", "not yet"),
+                                  ("WAVETAP_GRAPH", "graph", "not yet"), ("WAVETAP_SOURCE", "sdk", "not yet"),
+                                  ("WAVETAP_BUFFER", "1M", "8M"), ("WAVETAP_DEPTH", "deep", "lite"),
+                                  ("WAVETAP_MODE", "wild", "wild"), ("RTL_MODE", "wild", "RTL_MODE")):
+            with self.subTest(name):
+                code, _, err = self.run_it(WAVETAP, "trace", "-o", "t.db", "touch", mark, env={name: value})
+                self.assertEqual((code, err.count("wavetap: "), err.count("hint: ")), (125, 1, 1), err)
+                self.assertIn(word, err)
+                self.assertFalse(mark.exists())
+        code, _, err = self.trace("touch", mark, env={"WAVETAP_LOSSLESS": "0"}, options=("-q", "-o", "t.db"))
+        self.assertEqual((code, err), (0, ""))
+
+    def test_command_line_goes_first(self):
+        """Whatever the environment says."""
+        for env in ({"RTL_MODE": "lite"}, {"WAVETAP_MODE": "lite"}, {"WAVETAP_DEPTH": "lite"}):
+            self.trace(PRODUCER, "-n", 1, options=("-f", "-o", "t.db", "--depth", "full"), env=env)
+            self.assertIn("depth=0", self.count("SELECT value FROM wt_meta WHERE key = 'settings'"))
+        self.trace(PRODUCER, "-n", 1, options=("-f", "-o", "t.db"),
+                   env={"RTL_MODE": "lite", "WAVETAP_DEPTH": "standard"})
+        self.assertIn("depth=1", self.count("SELECT value FROM wt_meta WHERE key = 'settings'"))
+
+    def test_types(self):
+        for types, kernels in (("kernel", 100), ("copy", 0), ("kernel,copy", 100)):
+            self.trace(PRODUCER, "-n", 100, options=("-f", "-o", "t.db", "-t", types))
+            self.assertEqual(self.count("SELECT count(*) FROM wt_op"), kernels, types)
+
+    def test_process_without_memory(self):
+        """A process that took its number and found no memory is counted."""
+        process = self.start(WAVETAP, "trace", "--session-dir", self.dir, "-o", "t.db",
+                             PRODUCER, "-n", 100, "-x", "hang")
+        session = self.wait_joined()
+        with open(session / "session", "r+b") as file:
+            file.seek(128)
+            file.write(struct.pack("=I", 3))
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        self.assert_counts(100)
+        self.assertIn("2 processes not recorded",
+                      self.count("SELECT group_concat(text) FROM wt_status WHERE level <> 'info'"))
 
     def test_command_that_is_none(self):
         (self.dir / "text").write_text("no program")
@@ -238,6 +290,61 @@ class Trace(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn(str(session), err)
 
+    def on_terminal(self, *command):
+        """What it prints there."""
+        master, slave = pty.openpty()
+        process = subprocess.Popen([str(part) for part in command], cwd=self.dir, env=self.env,
+                                   stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+        os.close(slave)
+        text = b""
+        while True:
+            try:
+                more = os.read(master, 65536)
+            except OSError:
+                break
+            if not more:
+                break
+            text += more
+        os.close(master)
+        self.assertEqual(process.wait(timeout=60), 0)
+        return text.decode()
+
+    def test_unfinished_is_named_once(self):
+        process = self.start(WAVETAP, "trace", "--session-dir", self.dir, "-o", "t.db",
+                             PRODUCER, "-n", 100, "-x", "hang")
+        session = self.wait_joined()
+        os.kill(self.collector_of(session), signal.SIGKILL)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        again = (WAVETAP, "trace", "--session-dir", self.dir, "-f", "-o", "other.db", PRODUCER, "-n", "10")
+        # nobody reads it in a pipe; on a terminal it is said once
+        self.assertEqual(self.run_it(*again)[2], "")
+        text = self.on_terminal(*again)
+        self.assertIn(f"{self.dir}/t.db was never finished", text)
+        self.assertIn(f"wavetap recover {session}", text)
+        self.assertNotIn("never finished", self.on_terminal(*again))
+        process = subprocess.run([str(WAVETAP), "recover", str(session)], cwd="/", env=self.env, text=True,
+                                 capture_output=True, check=True)
+        self.assertIn(f"{self.dir}/t.db: 100 operations", process.stdout)
+        self.assert_counts(100)
+        self.assert_clean("t.db", "other.db")
+
+    def test_forgets_what_has_no_segment(self):
+        """Without its segment file a session is of no use; after a day it goes away."""
+        process = self.start(WAVETAP, "trace", "--session-dir", self.dir, "-o", "t.db",
+                             PRODUCER, "-n", 100, "-x", "hang")
+        session = self.wait_joined()
+        os.kill(self.collector_of(session), signal.SIGKILL)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        (session / "segment").resolve().unlink()
+        again = (WAVETAP, "trace", "--session-dir", self.dir, "-f", "-o", "other.db", PRODUCER, "-n", "10")
+        self.assertNotIn("never finished", self.on_terminal(*again))
+        self.assertTrue(session.exists())
+        os.utime(session, (time.time() - 90000,) * 2)
+        self.run_it(*again)
+        self.assertFalse(session.exists())
+
     def test_trace_killed(self):
         """The collector goes on as for a program that was started by hand."""
         process = self.start(WAVETAP, "trace", "--session-dir", self.dir, "-o", "t.db",
@@ -274,23 +381,7 @@ class Trace(unittest.TestCase):
 
     def test_terminal(self):
         """On a terminal: where it is, what it holds, what to type next."""
-        master, slave = pty.openpty()
-        process = subprocess.Popen(
-            [str(WAVETAP), "trace", "-o", "t.db", str(PRODUCER), "-n", "300"], cwd=self.dir,
-            env=self.env, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
-        os.close(slave)
-        text = b""
-        while True:
-            try:
-                more = os.read(master, 65536)
-            except OSError:
-                break
-            if not more:
-                break
-            text += more
-        os.close(master)
-        self.assertEqual(process.wait(timeout=60), 0)
-        text = text.decode()
+        text = self.on_terminal(WAVETAP, "trace", "-o", "t.db", PRODUCER, "-n", "300")
         for word in ("t.db", "300 kernels", "lost", "1 process", "wavetap summary t.db", "kernel"):
             self.assertIn(word, text)
 

@@ -51,6 +51,11 @@ class Case(unittest.TestCase):
 
     def tearDown(self):
         self.assert_no_sanitizer_report()
+        for session in pathlib.Path("/dev/shm").glob("wavetap-*"):
+            # of a collector that did not reach its end
+            with contextlib.suppress(OSError):
+                if os.readlink(session / "segment").startswith(f"{self.dir}/"):
+                    shutil.rmtree(session, ignore_errors=True)
         if not os.environ.get("WAVETAP_KEEP"):
             shutil.rmtree(self.dir, ignore_errors=True)
         else:
@@ -147,10 +152,7 @@ class Case(unittest.TestCase):
         self.assertEqual(plain.code, traced.code, f"untraced: {plain}\ntraced: {traced}")
         self.assertEqual(plain.stdout, traced.stdout)
         if stderr:
-            # that somebody else's trace was never finished is not this program's matter
-            said = "".join(line for line in traced.stderr.splitlines(True)
-                           if "a trace was never finished" not in line)
-            self.assertEqual(plain.stderr, said)
+            self.assertEqual(plain.stderr, traced.stderr)
 
     def wait_for(self, what, condition, limit=60):
         """Polls; only a hang makes it fail."""

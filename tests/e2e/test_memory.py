@@ -41,8 +41,8 @@ class Memory(Case):
 
     @need(EXAMPLES / "train_loop")
     def test_session_cap(self):
-        """--buffer leaves no room for slots: counted, not crashed."""
-        trace = self.run_with("true", ("--buffer", "2M"))
+        """--buffer leaves no room for a second queue's slots: counted, not crashed."""
+        trace = self.run_with("true", ("--buffer", "8M"))
         self.assertTrue(any(trace.lost().get(cause) for cause in OPERATION_LOSSES), trace.lost())
 
 
