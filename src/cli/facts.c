@@ -213,14 +213,39 @@ static const char *cause_sentence(const char *name)
 	return name;
 }
 
-static void put_causes(const struct wt_fact_list *list, FILE *file, const char *title)
+/* Sentences speak of many: "operations without times: their signal …". */
+static void put_cause(FILE *file, uint64_t cnt, const char *name)
 {
+	static const char *const words[][2] = {{"operations", "operation"},
+		{"API calls", "API call"}, {"copies", "copy"}, {"definitions", "definition"},
+		{"events", "event"}};
+	const char *sentence = cause_sentence(name), *their;
 	char text[WT_UNITS_BYTES];
 
-	for (size_t i = 0; i < list->cnt; i++)
-		fprintf(file, "%-8s  %s %s\n", i ? "" : title,
-			wt_units__count(text, list->data[i].count),
-			cause_sentence(list->data[i].name));
+	fprintf(file, "%s ", wt_units__count(text, cnt));
+	for (size_t i = 0; cnt == 1 && i < sizeof(words) / sizeof(*words); i++) {
+		size_t length = strlen(words[i][0]);
+
+		if (strncmp(sentence, words[i][0], length))
+			continue;
+		fputs(words[i][1], file);
+		sentence += length;
+		their = strstr(sentence, ": their ");
+		if (their) {
+			fprintf(file, "%.*s: its ", (int)(their - sentence), sentence);
+			sentence = their + strlen(": their ");
+		}
+		break;
+	}
+	fprintf(file, "%s\n", sentence);
+}
+
+static void put_causes(const struct wt_fact_list *list, FILE *file, const char *title)
+{
+	for (size_t i = 0; i < list->cnt; i++) {
+		fprintf(file, "%-8s  ", i ? "" : title);
+		put_cause(file, list->data[i].count, list->data[i].name);
+	}
 }
 
 static void put_lost(const struct wt_facts *facts, FILE *file)

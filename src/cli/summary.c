@@ -22,7 +22,7 @@ struct settings {
 	unsigned by, sort, names;
 	uint64_t limit, since, until;
 	const char *group;
-	int json, csv;
+	int json, csv, table;
 };
 
 #define AT(field) offsetof(struct settings, field)
@@ -42,6 +42,8 @@ const struct wt_option wt_options_summary[] = {
 		"kernel names: without namespaces and parameters (default), in full, or as stored"},
 	{0, "json", NULL, WT_OPTION_FLAG, AT(json), "print JSON, times in integer nanoseconds"},
 	{0, "csv", NULL, WT_OPTION_FLAG, AT(csv), "print CSV, times in integer nanoseconds"},
+	/* for the end of `wavetap trace`, which has said the rest */
+	{0, "table", NULL, WT_OPTION_FLAG, AT(table), NULL},
 	{0},
 };
 
@@ -106,6 +108,17 @@ static double value_of(
 	}
 }
 
+/* Columns of failures: empty, and so left out of the table, where there were none. */
+static bool is_all_zero(const struct wt_summary *summary, enum wt_column column)
+{
+	if (column != WT_COLUMN_FAILED && column != WT_COLUMN_UNRETURNED)
+		return false;
+	for (size_t i = 0; i < summary->rows.cnt; i++)
+		if (value_of(summary, &summary->rows.data[i], column) > 0)
+			return false;
+	return true;
+}
+
 /* For people. */
 static void format_cell(char text[WT_UNITS_BYTES], enum kind kind, double value)
 {
@@ -128,6 +141,8 @@ static void format_cell(char text[WT_UNITS_BYTES], enum kind kind, double value)
 		break;
 	case KIND_SHARE:
 		wt_units__percent(text, value, 1);
+		if (value > 0 && value < 0.0005)
+			snprintf(text, WT_UNITS_BYTES, "<0.1 %%");
 		break;
 	default:
 		for (; value >= 999.5 && unit < 4; unit++)
@@ -156,6 +171,7 @@ static void format_plain(char text[WT_UNITS_BYTES], enum kind kind, double value
 static int print_table(const struct wt_summary *summary, size_t row_cnt, bool csv)
 {
 	struct wt_table_column heads[12];
+	bool blank[12];
 	struct wt_table *table;
 	size_t column_cnt = 0;
 	int code = 0;
@@ -164,6 +180,7 @@ static int print_table(const struct wt_summary *summary, size_t row_cnt, bool cs
 		const struct column *column = &columns[summary->by->columns[column_cnt]];
 		bool name = column->kind == KIND_NAME;
 
+		blank[column_cnt] = !csv && is_all_zero(summary, summary->by->columns[column_cnt]);
 		heads[column_cnt] = (struct wt_table_column){csv    ? column->key
 							     : name ? summary->by->title
 								    : column->title,
@@ -175,10 +192,10 @@ static int print_table(const struct wt_summary *summary, size_t row_cnt, bool cs
 
 		for (size_t c = 0; c < column_cnt && !code; c++) {
 			enum wt_column column = summary->by->columns[c];
+			double value = blank[c] ? -1 : value_of(summary, row, column);
 			char text[WT_UNITS_BYTES];
 
-			(csv ? format_plain : format_cell)(
-				text, columns[column].kind, value_of(summary, row, column));
+			(csv ? format_plain : format_cell)(text, columns[column].kind, value);
 			code = wt_table__add(
 				table, column == WT_COLUMN_NAME
 					       ? wt_strset__text(&summary->names, row->name)
@@ -290,8 +307,10 @@ static int print_all(struct wt_summary *summary, const struct wt_facts *facts,
 	}
 	if (settings->csv)
 		return print_table(summary, row_cnt, true);
-	wt_facts__print(facts, trace, stdout);
-	putchar('\n');
+	if (!settings->table) {
+		wt_facts__print(facts, trace, stdout);
+		putchar('\n');
+	}
 	if (!facts->op_cnt && !facts->api_cnt) {
 		wt_facts__print_empty(facts, stdout);
 		return 0;

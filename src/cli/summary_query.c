@@ -29,10 +29,13 @@
 #define OP_STREAM                                                                                  \
 	"wt_op o JOIN wt_lane l ON l.id = o.lane_id JOIN wt_shape s ON s.id = o.shape_id"          \
 	" LEFT JOIN wt_process p ON p.id = l.process_id"                                           \
-	" LEFT JOIN wt_stream m ON m.id = l.stream_id WHERE " WINDOW
+	" LEFT JOIN wt_stream m ON m.id = l.stream_id"                                             \
+	" LEFT JOIN wt_device d ON d.id = m.device_id WHERE " WINDOW
 #define STREAM_NAME                                                                                \
 	PROCESS " || CASE WHEN m.id IS NULL THEN ', stream not known' ELSE ', stream ' ||"         \
-		" coalesce(m.number, '?') || coalesce(' (' || m.kind || ')', '') END"
+		" coalesce(m.number, '?') || coalesce(' (' || CASE m.kind WHEN 'null' THEN "       \
+		"'default' WHEN 'created' THEN NULL"                                               \
+		" ELSE m.kind END || ')', '') || coalesce(', GPU ' || d.number, '') END"
 
 #define OP_DEVICE                                                                                  \
 	"wt_op o JOIN wt_lane l ON l.id = o.lane_id JOIN wt_shape s ON s.id = o.shape_id"          \
@@ -40,14 +43,18 @@
 /* the same GPU of several processes is one row: by its place on the bus */
 #define DEVICE_NAME                                                                                \
 	"CASE WHEN d.id IS NULL THEN 'device not known' ELSE 'GPU ' || coalesce(d.number, '?') ||" \
-	" coalesce(' ' || d.arch, '') || coalesce(' ' || d.name, '') ||"                           \
 	" CASE WHEN d.bdf IS NULL THEN '' ELSE"                                                    \
-	" printf(' [%02x:%02x.%x]', d.bdf >> 8, (d.bdf >> 3) & 31, d.bdf & 7) END END"
+	" printf(' [%02x:%02x.%x]', d.bdf >> 8, (d.bdf >> 3) & 31, d.bdf & 7) END ||"              \
+	" coalesce(' ' || d.arch, '') || coalesce(' ' || d.name, '') END"
 
 #define OP_PROCESS                                                                                 \
 	"wt_op o JOIN wt_lane l ON l.id = o.lane_id"                                               \
 	" LEFT JOIN wt_process p ON p.id = l.process_id WHERE " WINDOW
-#define PROCESS_NAME PROCESS " || coalesce(' ' || p.image, '') || coalesce(' rank ' || p.rank, '')"
+/* the file's name without its folders, which a narrow table would show instead; its arguments */
+#define PROCESS_NAME                                                                               \
+	PROCESS " || coalesce(', rank ' || p.rank, '') || coalesce(' ' ||"                         \
+		" substr(p.image, length(rtrim(p.image, replace(p.image, '/', ''))) + 1), '') ||"  \
+		" coalesce(substr(p.command, nullif(instr(p.command, ' '), 0)), '')"
 
 #define RPD_NAME    "CASE WHEN n.string = '' THEN t.string ELSE n.string END"
 #define RPD_IS_COPY "(t.string LIKE 'Copy%' OR t.string LIKE 'Fill%')"

@@ -58,30 +58,39 @@ static bool say_nothing_recorded(
 	return true;
 }
 
+/* "1 kernel, ", "2 kernels, " */
+static void say_count(uint64_t cnt, const char *one, const char *many, const char *after)
+{
+	char text[WT_UNITS_BYTES];
+
+	fprintf(stderr, "%s %s%s", wt_units__count(text, cnt), cnt == 1 ? one : many, after);
+}
+
 static void say_counts(const char *output, const struct wt_starter *s)
 {
-	char a[WT_UNITS_BYTES], b[WT_UNITS_BYTES], c[WT_UNITS_BYTES];
+	char a[WT_UNITS_BYTES], b[WT_UNITS_BYTES];
 	uint64_t ops = s->kernels + s->copies;
 
-	fprintf(stderr, "wavetap: %s (%s, written in %s)\n", output, wt_units__size(a, s->bytes),
-		wt_units__time(b, s->ns));
-	fprintf(stderr, "wavetap: captured %s kernels, %s copies and fills, %s calls; ",
-		wt_units__count(a, s->kernels), wt_units__count(b, s->copies),
-		wt_units__count(c, s->calls));
-	fprintf(stderr, "%s without times, %s in flight; lost %s\n", wt_units__count(a, s->untimed),
-		wt_units__count(b, s->in_flight), wt_units__count(c, s->lost));
-	fprintf(stderr, "wavetap: %s %s; %s of the operations with the call they came from\n",
-		wt_units__count(a, s->processes), s->processes == 1 ? "process" : "processes",
+	fprintf(stderr, "wavetap: %s (%s, written in %s)\nwavetap: captured ", output,
+		wt_units__size(a, s->bytes), wt_units__time(b, s->ns));
+	say_count(s->kernels, "kernel", "kernels", ", ");
+	say_count(s->copies, "copy or fill", "copies and fills", ", ");
+	say_count(s->calls, "call", "calls", "; ");
+	fprintf(stderr, "%s without times, %s in flight; lost ", wt_units__count(a, s->untimed),
+		wt_units__count(b, s->in_flight));
+	fprintf(stderr, "%s\nwavetap: ", s->lost ? wt_units__count(a, s->lost) : "nothing");
+	say_count(s->processes, "process", "processes", "; ");
+	fprintf(stderr, "%s of the operations with the call they came from\n",
 		wt_units__percent(b, (double)s->attributed, (double)ops));
 }
 
 static void say_top(const char *output)
 {
-	char *argv[] = {
-		(char *)"summary", (char *)"-n", (char *)"5", (char *)(uintptr_t)output, NULL};
+	char *argv[] = {(char *)"summary", (char *)"--table", (char *)"-n", (char *)"5",
+		(char *)(uintptr_t)output, NULL};
 
 	fflush(stderr);
-	wt_cmd_summary(4, argv);
+	wt_cmd_summary(5, argv);
 	fflush(stdout);
 }
 

@@ -13,6 +13,9 @@
 
 #define STEPS_A_CALL 1000
 
+#define NOT_A_TRACE_HINT                                                                           \
+	"traces are SQLite files of wavetap or RPD; wavetap trace -o FILE CMD makes one"
+
 /* Looks at the file before SQLite does, for errors that people understand. */
 static int check_file(struct wt_trace *trace, const char *path, struct wt_err **err)
 {
@@ -29,8 +32,11 @@ static int check_file(struct wt_trace *trace, const char *path, struct wt_err **
 	}
 	length = fstat(fd, &status) || !S_ISREG(status.st_mode) ? -1 : read(fd, magic, 16);
 	close(fd);
-	if (length < 0)
-		return wt_err__new(err, -EINVAL, "not a regular file: %s", path);
+	if (length < 0) {
+		wt_err__new(err, -EINVAL, "not a regular file: %s", path);
+		wt_err__hint(err, "a trace is one file; see what `wavetap trace` wrote: *.db");
+		return -EINVAL;
+	}
 	trace->file_bytes = (uint64_t)status.st_size;
 	if (length == 16 && !memcmp(magic, "SQLite format 3", 16))
 		return 0;
@@ -39,6 +45,8 @@ static int check_file(struct wt_trace *trace, const char *path, struct wt_err **
 		wt_err__hint(err, "it is compressed: gunzip -k '%s'", path);
 	else if (length == 0)
 		wt_err__hint(err, "the file is empty");
+	else
+		wt_err__hint(err, NOT_A_TRACE_HINT);
 	return -EILSEQ;
 }
 
@@ -109,6 +117,7 @@ static int classify(struct wt_trace *trace, struct wt_err **err)
 		wt_err__new(err, -EINVAL,
 			"not a trace: it is a database, but has no wt_op or rocpd_op: %s",
 			trace->path);
+		wt_err__hint(err, NOT_A_TRACE_HINT);
 		return -EINVAL;
 	}
 	trace->kind = WT_TRACE_WAVETAP;

@@ -114,7 +114,7 @@ class Summary(Case):
         self.assertRegex(lines[0], r"^trace .*t\.db: 229 us, 2 processes, 2 GPUs")
         self.assertEqual(lines[1], "captured  11 operations (8 kernels, 2 copies, 1 fill), 12 API calls")
         self.assertRegex(lines[2], r"^lost      17 API calls not recorded")
-        self.assertRegex(lines[3], r"^untimed   1 operations without times: .*signal")
+        self.assertRegex(lines[3], r"^untimed   1 operation without times: .*signal")
         self.assertIn("at end    1 operation in flight, 1 call not returned", lines)
         self.assertIn("off       hsa: forked child: the driver forbids it", lines)
         row = next(line for line in lines if line.endswith("vecAdd")).split()
@@ -127,6 +127,28 @@ class Summary(Case):
                 table = text.split("\n\n", 1)[1].splitlines()
                 if columns >= 60:
                     self.assertLessEqual(max(map(len, table)), columns, f"--by {by}\n{text}")
+
+    def test_narrow(self):
+        """What tells rows apart stays: not the folder, not the vendor's name."""
+        self.assertRegex(self.out("summary", self.db, "--by", "device"), r"GPU 0 \[\w\w:\w\w\.\w\] gfx")
+        self.assertRegex(self.out("summary", self.db, "--by", "process"), r"pid 100.* python3\S* train\.py")
+        self.assertRegex(self.out("summary", self.db, "--by", "stream"), r"stream \d+, GPU \d")
+        self.assertNotIn("(null)", self.out("summary", self.db, "--by", "stream", columns="200"))
+
+    def test_no_failures(self):
+        """Columns of failures are there where something failed."""
+        import sqlite3
+        text = self.out("summary", self.db, "--by", "api", columns="200")
+        self.assertIn("Failed", text)
+        path = os.path.join(self.folder, "good.db")
+        shutil.copy(self.db, path)
+        db = sqlite3.connect(path)
+        db.executescript("UPDATE wt_api SET ret = 0; UPDATE wt_api SET duration = 1 WHERE duration IS NULL")
+        db.close()
+        text = self.out("summary", path, "--by", "api", columns="200")
+        self.assertNotIn("Failed", text)
+        self.assertNotIn("Open", text)
+        self.assertIn("failed", self.out("summary", path, "--by", "api", "--csv"))
 
     def test_names(self):
         for names, wanted in (("short", "gemm<16, float>"), ("full", "void ns::gemm<16, float>(float*)"),
@@ -302,6 +324,7 @@ class Sql(Case):
 
 class Files(Case):
     def test_refused(self):
+        import sqlite3
         with open(self.db, "rb") as file:
             start = file.read(5000)
         for name, content, wanted in (("empty.db", b"", "empty"), ("text.db", b"hello world, no trace", "not a trace"),
@@ -313,6 +336,13 @@ class Files(Case):
             for command in ("summary", "info", "sql"):
                 words = (command, path, "SELECT * FROM wt_op") if command == "sql" else (command, path)
                 self.assertIn(wanted, self.error(*words, code=1))
+                if name != "cut.db":
+                    self.assertEqual(self.error(*words, code=1).count("hint: "), 1)
+        other = os.path.join(self.folder, "other.db")
+        with sqlite3.connect(other) as db:
+            db.execute("CREATE TABLE t(a)")
+        for path in (other, self.folder):
+            self.assertEqual(self.error("summary", path, code=1).count("hint: "), 1)
         self.assertIn("No such file", self.error("summary", "/nonexistent/x.db", code=1))
         self.assertIn("regular file", self.error("summary", self.folder, code=1))
 
