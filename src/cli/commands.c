@@ -21,7 +21,8 @@
 const struct wt_command wt_commands[] = {
 	{"trace", "record", "[--] CMD [ARGS...]", "run a program and record what it does on GPUs",
 		"Options end at the first word that is none; the rest is the program and its\n"
-		"arguments. The exit code is the program's.",
+		"arguments. The exit code is the program's; 125, 126 and 127 where it was not\n"
+		"started. Each option may come as a variable, too: WAVETAP_OUTPUT=run.db.",
 		"  wavetap trace ./app --size 4096\n"
 		"  wavetap trace -o run.db -t kernel,copy python3 train.py\n"
 		"  wavetap trace -d /scratch/traces -- mpirun -n 8 ./app",

@@ -158,7 +158,12 @@ void wt_help__man(FILE *file)
 		}
 	}
 	fputs(".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n"
-	      ".B trace\nreturns the exit code of the program.\n",
+	      ".B trace\nreturns the exit code of the program, or ends by the signal that ended "
+	      "it; before the start 125 for a failure of its own, 126 where the program cannot "
+	      "be executed, 127 where it was not found.\n.SH ENVIRONMENT\nEach option of\n"
+	      ".B trace\nas WAVETAP_OPTION, with _ for a dash: WAVETAP_OUTPUT, "
+	      "WAVETAP_SESSION_DIR. RTL_OUTPUT and RTL_MODE are\n.B \\-\\-output\nand\n"
+	      ".B \\-\\-mode\nunder older names. The command line goes before the environment.\n",
 		file);
 }
 

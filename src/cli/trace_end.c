@@ -49,6 +49,12 @@ static bool say_nothing_recorded(
 			"wavetap: no GPU work was recorded%s: trace=%s\n"
 			"hint: wavetap info %s tells more\n",
 			gpu ? "" : ", for there is no GPU (/dev/kfd)", output, output);
+	else if (settings->follow)
+		fprintf(stderr,
+			"wavetap: nothing was recorded: the program itself used no HIP and no "
+			"HSA: trace=%s\nhint: --follow no leaves its children alone; --follow "
+			"yes traces them\n",
+			output);
 	else
 		fprintf(stderr,
 			"wavetap: nothing was recorded: the program used no HIP and no "

@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "collect/hello.h"
 #include "collect/output.h"
 #include "core/clock.h"
+#include "store/reader.h"
 
 #define MS 1000000ull
 
@@ -517,6 +519,35 @@ static void write_metas(struct wt_collector *c)
 	wt_segment__add_meta(&c->writer, "collector_pid", text);
 }
 
+/* What --append would add to: said now, for at the end it would be too late. */
+static int check_addition(const struct wt_collect_options *o, struct wt_err **err)
+{
+	bool rpd = o->schema == WT_SCHEMA_RPD;
+	struct wt_trace trace;
+	struct stat st;
+	int rc;
+
+	if (o->exists != WT_STORE_APPEND || access(o->output, F_OK))
+		return 0;
+	/* any database may get RPD's tables, an empty file, too */
+	if (rpd && !stat(o->output, &st) && !st.st_size)
+		return 0;
+	rc = wt_trace__open(&trace, o->output, err);
+	if (rc == -EINVAL && rpd) {
+		wt_err__clear(err);
+		return 0;
+	}
+	if (rc)
+		return wt_err__wrap(err, rc, "cannot add to it");
+	if ((trace.kind == WT_TRACE_RPD) != rpd) {
+		rc = wt_err__new(err, -EINVAL, "cannot add to it: it is %s: %s",
+			rpd ? "a wavetap trace, not an RPD file" : "an RPD file", o->output);
+		wt_err__hint(err, rpd ? "leave out --schema rpd" : "--schema rpd adds to it");
+	}
+	wt_trace__close(&trace);
+	return rc;
+}
+
 static int set_up(struct wt_collector *c, struct wt_err **err)
 {
 	const struct wt_collect_options *o = c->options;
@@ -526,6 +557,8 @@ static int set_up(struct wt_collector *c, struct wt_err **err)
 		.exists = WT_STORE_REPLACE};
 	int rc = wt_output__check(o->output, o->exists, 0, err);
 
+	if (!rc)
+		rc = check_addition(o, err);
 	if (rc)
 		return rc;
 	if (wt_output__segment(c->segment, sizeof(c->segment), o->output) ||
@@ -535,8 +568,8 @@ static int set_up(struct wt_collector *c, struct wt_err **err)
 	rc = wt_session_dir__create(&c->dir, o->session_dir, &o->settings, err);
 	if (rc)
 		return rc;
-	atomic_store_explicit(&c->dir.shared->primary_pid, (uint32_t)o->primary,
-		memory_order_relaxed);
+	atomic_store_explicit(
+		&c->dir.shared->primary_pid, (uint32_t)o->primary, memory_order_relaxed);
 	rc = wt_segment__create(
 		&c->writer, c->segment, c->dir.shared->session_id, c->dir.shared->started_ns, err);
 	if (rc) {

@@ -159,6 +159,32 @@ class Trace(unittest.TestCase):
         self.assertEqual((self.dir / "old.db").read_text(), "mine")
         self.assert_clean("old.db")
 
+    def test_append_to_what_it_is_not(self):
+        """Refused before the start: at the end it would be too late."""
+        mark = self.dir / "started"
+        (self.dir / "text.db").write_text("mine, and no trace")
+        self.trace(PRODUCER, "-n", 1, options=("-o", "wavetap.db"))
+        self.trace(PRODUCER, "-n", 1, options=("--schema", "rpd", "-o", "rpd.db"))
+        for options, word in ((("-o", "text.db"), "not a trace"), (("-o", "rpd.db"), "--schema rpd"),
+                              (("--schema", "rpd", "-o", "wavetap.db"), "leave out --schema rpd")):
+            with self.subTest(options):
+                code, _, err = self.trace("touch", mark, options=("--append", *options))
+                self.assertEqual((code, err.count("wavetap: "), err.count("hint: ")), (125, 1, 1), err)
+                self.assertIn(word, err)
+                self.assertFalse(mark.exists())
+        # any database may get RPD's tables
+        with sqlite3.connect(self.dir / "other.db") as db:
+            db.execute("CREATE TABLE mine(a)")
+        db.close()
+        self.trace(PRODUCER, "-n", 7, options=("--append", "--schema", "rpd", "-o", "other.db"))
+        self.assertEqual(self.count("SELECT count(*) FROM rocpd_op", "other.db"), 7)
+        self.assert_clean("text.db", "wavetap.db", "rpd.db", "other.db")
+
+    def test_no_follow(self):
+        """Says that children are left alone, where nothing else was there."""
+        _, _, err = self.trace("true", options=("--follow", "no", "-o", "t.db"))
+        self.assertIn("hint: --follow no", err)
+
     def test_refused_variables(self):
         """A variable means what its option means."""
         mark = self.dir / "started"
