@@ -8,12 +8,15 @@
  *
  * Lock order: process.join_lock > process.thread_lock; process.define_lock and
  * the locks of the sources are leaves. All of them lie in memory that the
- * kernel wipes in a forked child, so a child never finds one taken.
+ * kernel wipes in a forked child, so a child never finds one taken. While a
+ * thread has one, it takes no signal and is not cancelled: a handler cannot
+ * come to the same lock, and nobody leaves with it.
  */
 #ifndef WT_CAPTURE_CAPTURE_H
 #define WT_CAPTURE_CAPTURE_H
 
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,8 +36,21 @@ struct wt_lock {
 	_Atomic uint32_t word; /* 0 open, 1 taken, 2 taken and somebody sleeps */
 };
 
-void wt_lock__take(struct wt_lock *lock);
-void wt_lock__drop(struct wt_lock *lock);
+/*
+ * No signal (but those of a crash) and no cancellation for this thread until
+ * the end. Nests, last begun first ended; only the outermost costs system calls.
+ */
+struct wt_hold {
+	sigset_t signals;
+	int cancel;
+};
+
+void wt_hold__begin(struct wt_hold *hold);
+void wt_hold__end(const struct wt_hold *hold);
+
+/* With a hold of its own: the same `hold` for both. */
+void wt_lock__take(struct wt_lock *lock, struct wt_hold *hold);
+void wt_lock__drop(struct wt_lock *lock, const struct wt_hold *hold);
 
 /* ---- the process ----------------------------------------------------------- */
 
@@ -51,6 +67,9 @@ struct wt_live {
 	struct wt_lock thread_lock;
 	struct wt_lock define_lock;
 	struct wt_lock source_lock[8]; /* one a source, by its index */
+	_Atomic uint32_t hsa_here;     /* this very process has taken the HSA tables */
+	uint32_t keeper_here;	       /* … and has the keeper thread; under source_lock[3] */
+	uint32_t keeper_barred;	       /* … and is ending: no keeper any more */
 };
 
 struct wt_process {
@@ -88,7 +107,8 @@ static inline bool wt_recording(void)
 	struct wt_live *live = wt_process.live;
 
 	if (wt_likely(live)) {
-		uint32_t state = atomic_load_explicit(&live->recording, memory_order_relaxed);
+		/* acquire: whoever joined has filled wt_process */
+		uint32_t state = atomic_load_explicit(&live->recording, memory_order_acquire);
 
 		if (wt_likely(state == WT_RECORDING))
 			return true;
@@ -102,7 +122,7 @@ static inline bool wt_recording(void)
 static inline bool wt_recording_now(void)
 {
 	return wt_process.live && atomic_load_explicit(&wt_process.live->recording,
-					  memory_order_relaxed) == WT_RECORDING;
+					  memory_order_acquire) == WT_RECORDING;
 }
 
 /* Stops recording in this process for good (the collector is gone). */
@@ -142,6 +162,7 @@ struct wt_tls {
 	uint64_t stream_handle;	/* one-entry cache: handle … */
 	uint32_t stream_number;	/* … number … */
 	uint32_t stream_epoch;	/* … valid while no stream was destroyed */
+	uint32_t holds;		/* begun holds */
 };
 static_assert(sizeof(struct wt_tls) <= 64, "TLS budget");
 

@@ -36,6 +36,7 @@ void wt_define(struct wt_rec *rec, size_t rec_bytes, const char *text, size_t te
 {
 	size_t padded = (text_bytes + 7) & ~(size_t)7;
 	struct wt_tls *tls = &wt_tls;
+	struct wt_hold hold;
 	int saved = errno;
 	char *room;
 
@@ -43,7 +44,7 @@ void wt_define(struct wt_rec *rec, size_t rec_bytes, const char *text, size_t te
 		return;
 	tls->nest++;
 	rec->size8 = (uint16_t)((rec_bytes + padded) / 8);
-	wt_lock__take(&wt_process.live->define_lock);
+	wt_lock__take(&wt_process.live->define_lock, &hold);
 	room = reserve_with_patience((uint32_t)(rec_bytes + padded));
 	if (room) {
 		memcpy(room, rec, rec_bytes);
@@ -54,7 +55,7 @@ void wt_define(struct wt_rec *rec, size_t rec_bytes, const char *text, size_t te
 	} else {
 		wt_lost__count(WT_LOST_DEFINITION_RING_FULL, 1);
 	}
-	wt_lock__drop(&wt_process.live->define_lock);
+	wt_lock__drop(&wt_process.live->define_lock, &hold);
 	tls->nest--;
 	errno = saved;
 }

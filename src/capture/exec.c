@@ -6,7 +6,9 @@
  * Nothing else of it changes; where the process never joined a session,
  * nothing changes at all.
  *
- * Runs in vfork children too: no allocation but alloca, no lock.
+ * Runs in vfork children too: no lock, no malloc. What is added is built on the
+ * caller's stack while it is small, else in pages of its own, given back if
+ * the call returns; an environment that says it all already is passed as it is.
  */
 #include "capture/capture.h"
 
@@ -16,10 +18,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#define MAX_ENTRIES 65536
 #define BASE_NAME   "libwavetap.so"
+#define STACK_BYTES 2048u /* of the caller, who may be a thread with the smallest stack there is */
 
 static const char *own_path(void)
 {
@@ -45,15 +48,18 @@ static size_t count(char *const *envp)
 {
 	size_t n = 0;
 
-	while (envp && envp[n] && n < MAX_ENTRIES)
+	while (envp && envp[n])
 		n++;
 	return n;
 }
 
-/* Room for the caller's entries and ours, on the caller's stack. */
+/* Room for the caller's entries and ours. */
 struct child_env {
 	char **envp;
 	char *preload, *tools;
+	void *room;
+	size_t bytes, entries, preload_bytes;
+	bool mapped;
 };
 
 /* "NAME=<old><sep><ours>", or NULL when `old` names us already. */
@@ -138,21 +144,76 @@ static size_t text_room(char *const *envp, size_t n, const char *name, const cha
 	return room;
 }
 
+/* Does it say already what children are to find? */
+static bool says_it(char *const *envp, const char *setting, const char *self)
+{
+	const char *base = self ? strrchr(self, '/') : NULL;
+	unsigned session = 0, named = 0;
+
+	base = base ? base + 1 : self;
+	for (; *envp; envp++) {
+		if (is_setting(*envp, "WAVETAP_SESSION"))
+			session += strcmp(*envp, setting) ? 2 : 1;
+		else if (!*setting && is_setting(*envp, "WAVETAP_OUTPUT"))
+			session = 2;
+		else if (is_setting(*envp, "LD_PRELOAD") || is_setting(*envp, "HSA_TOOLS_LIB"))
+			named += base && strstr(*envp, base);
+	}
+	return *setting ? session == 1 && (named == 2 || !self) : !session && !named;
+}
+
+/* What a copy of the environment needs; 0 bytes: it needs none. */
+static struct child_env measure(char *const *envp, const char *setting, const char *self)
+{
+	struct child_env out = {0};
+
+	if (!setting || !envp || says_it(envp, setting, self))
+		return out;
+	out.entries = count(envp);
+	out.preload_bytes = text_room(envp, out.entries, "LD_PRELOAD", self);
+	out.bytes = (out.entries + 4) * sizeof(char *) + out.preload_bytes +
+		    text_room(envp, out.entries, "HSA_TOOLS_LIB", self);
+	if (out.bytes <= STACK_BYTES)
+		return out;
+	out.mapped = true;
+	out.room = mmap(NULL, out.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		0);
+	if (out.room == MAP_FAILED)
+		out = (struct child_env){0};
+	return out;
+}
+
+static char *const *child_environment(struct child_env *out, char *const *envp,
+	const char *setting, const char *self)
+{
+	if (!out->bytes)
+		return envp;
+	out->envp = out->room;
+	out->preload = (char *)(out->envp + out->entries + 4);
+	out->tools = out->preload + out->preload_bytes;
+	fill(out, envp, out->entries, setting, self);
+	return out->envp;
+}
+
+/* The call came back. */
+static int done(const struct child_env *out, int ret)
+{
+	int saved = errno;
+
+	if (out->mapped)
+		munmap(out->room, out->bytes);
+	errno = saved;
+	return ret;
+}
+
 /* Declares `with`: the environment to pass on. A macro because alloca must be the caller's. */
 #define WITH_SESSION(with, envp)                                                             \
-	char *const *with = (envp);                                                          \
 	const char *setting_ = wt_session__child_setting();                                  \
-	if (setting_ && (envp)) {                                                            \
-		const char *self_ = own_path();                                              \
-		size_t n_ = count(envp);                                                     \
-		struct child_env out_ = {                                                    \
-			.envp = alloca((n_ + 4) * sizeof(char *)),                           \
-			.preload = alloca(text_room(envp, n_, "LD_PRELOAD", self_)),         \
-			.tools = alloca(text_room(envp, n_, "HSA_TOOLS_LIB", self_)),        \
-		};                                                                           \
-		fill(&out_, envp, n_, setting_, self_);                                      \
-		with = out_.envp;                                                            \
-	}
+	const char *self_ = setting_ ? own_path() : NULL;                                    \
+	struct child_env out_ = measure(envp, setting_, self_);                              \
+	if (out_.bytes && !out_.mapped)                                                      \
+		out_.room = alloca(out_.bytes);                                              \
+	char *const *with = child_environment(&out_, envp, setting_, self_)
 
 #define REAL(name)                                                                           \
 	static __typeof__(&name) real;                                                       \
@@ -170,21 +231,21 @@ wt_export int execve(const char *path, char *const argv[], char *const envp[])
 {
 	REAL_OR(execve, -1);
 	WITH_SESSION(with, envp);
-	return real(path, argv, with);
+	return done(&out_, real(path, argv, with));
 }
 
 wt_export int execvpe(const char *file, char *const argv[], char *const envp[])
 {
 	REAL_OR(execvpe, -1);
 	WITH_SESSION(with, envp);
-	return real(file, argv, with);
+	return done(&out_, real(file, argv, with));
 }
 
 wt_export int fexecve(int fd, char *const argv[], char *const envp[])
 {
 	REAL_OR(fexecve, -1);
 	WITH_SESSION(with, envp);
-	return real(fd, argv, with);
+	return done(&out_, real(fd, argv, with));
 }
 
 wt_export int execv(const char *path, char *const argv[])
@@ -241,7 +302,7 @@ wt_export int posix_spawn(pid_t *restrict pid, const char *restrict path,
 {
 	REAL_OR(posix_spawn, ENOSYS);
 	WITH_SESSION(with, envp);
-	return real(pid, path, actions, attr, argv, with);
+	return done(&out_, real(pid, path, actions, attr, argv, with));
 }
 
 wt_export int posix_spawnp(pid_t *restrict pid, const char *restrict file,
@@ -250,5 +311,5 @@ wt_export int posix_spawnp(pid_t *restrict pid, const char *restrict file,
 {
 	REAL_OR(posix_spawnp, ENOSYS);
 	WITH_SESSION(with, envp);
-	return real(pid, file, actions, attr, argv, with);
+	return done(&out_, real(pid, file, actions, attr, argv, with));
 }

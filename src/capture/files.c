@@ -117,6 +117,7 @@ void *wt_files__create(struct wt_new_file *file, enum wt_file_kind kind, uint32_
 	uint32_t number, size_t bytes)
 {
 	struct wt_session_shared *session = wt_process.session;
+	struct wt_hold hold;
 
 	*file = (struct wt_new_file){kind, process, number, NULL, bytes, -1};
 	if (atomic_fetch_add_explicit(&session->buffer_used_bytes, bytes, memory_order_relaxed) +
@@ -125,9 +126,12 @@ void *wt_files__create(struct wt_new_file *file, enum wt_file_kind kind, uint32_
 		give_back(bytes);
 		return NULL;
 	}
+	/* older kernels give an allocation up at any signal, as a profiler's timer */
+	wt_hold__begin(&hold);
 	file->map = as_file(kind, process, number, bytes);
 	if (!file->map)
 		file->map = as_memfd(bytes, &file->fd);
+	wt_hold__end(&hold);
 	if (!file->map)
 		give_back(bytes);
 	return file->map;

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +12,39 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "capture/files.h"
 
 struct wt_process wt_process;
 static char child_setting[sizeof(wt_process.session_dir) + 32];
+static _Atomic bool child_decided; /* the text and the settings are there */
 static pid_t joined_pid;
+
+/*
+ * A line that nobody can take is dropped: stderr may be a pipe whose reader
+ * has gone (its SIGPIPE would end the program) or does not read.
+ */
+static void write_line(const char *line, size_t bytes)
+{
+	struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
+	const struct timespec now = {0, 0};
+	sigset_t pending, pipe;
+	struct wt_hold hold;
+	int saved = errno;
+
+	wt_hold__begin(&hold);
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigpending(&pending);
+	if (poll(&room, 1, 0) == 1 && room.revents & POLLOUT &&
+		write(STDERR_FILENO, line, bytes) < 0 && errno == EPIPE &&
+		!sigismember(&pending, SIGPIPE))
+		sigtimedwait(&pipe, NULL, &now);
+	wt_hold__end(&hold);
+	errno = saved;
+}
 
 void wt_say(const char *text, const char *detail)
 {
@@ -31,22 +58,24 @@ void wt_say(const char *text, const char *detail)
 		detail ? detail : "");
 	if (n > (int)sizeof(line) - 1)
 		n = (int)sizeof(line) - 1;
-	(void)!write(STDERR_FILENO, line, (size_t)n);
+	write_line(line, (size_t)n);
 }
 
 /* The page that a child finds empty. Where the kernel cannot wipe it, nothing is recorded. */
 static struct wt_live *live_page(void)
 {
 	static _Atomic(struct wt_live *) page;
+	static _Atomic bool no_wiping; /* said once: not asked again at each call */
 	struct wt_live *live = atomic_load_explicit(&page, memory_order_acquire), *none = NULL;
 	void *fresh;
 
-	if (live)
+	if (live || atomic_load_explicit(&no_wiping, memory_order_relaxed))
 		return live;
 	fresh = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (fresh == MAP_FAILED)
 		return NULL;
 	if (madvise(fresh, 4096, MADV_WIPEONFORK)) {
+		atomic_store_explicit(&no_wiping, true, memory_order_relaxed);
 		munmap(fresh, 4096);
 		return NULL;
 	}
@@ -210,7 +239,8 @@ static bool find_session(void)
 
 const char *wt_session__child_setting(void)
 {
-	if (!wt_process.session)
+	/* acquire: pairs with the release in join() */
+	if (!atomic_load_explicit(&child_decided, memory_order_acquire))
 		return NULL;
 	return wt_process.settings.follow ? child_setting : "";
 }
@@ -236,6 +266,8 @@ static enum wt_recording join(void)
 	p->forked = forked;
 	p->tsc = wt_clock__tsc_usable();
 	p->settings = p->session->settings;
+	/* release: until now, another thread's children got what they were given */
+	atomic_store_explicit(&child_decided, true, memory_order_release);
 	if (!p->settings.follow && is_child(p->session, forked))
 		return WT_OFF;
 	p->generation++;
@@ -251,6 +283,7 @@ bool wt_process__join(void)
 	struct wt_tls *tls = &wt_tls;
 	struct wt_live *live;
 	enum wt_recording state;
+	struct wt_hold hold;
 	int saved = errno;
 
 	if (tls->nest)
@@ -263,13 +296,13 @@ bool wt_process__join(void)
 		return false;
 	}
 	wt_process.live = live;
-	wt_lock__take(&live->join_lock);
+	wt_lock__take(&live->join_lock, &hold);
 	state = atomic_load_explicit(&live->recording, memory_order_relaxed);
 	if (state == WT_UNDECIDED) {
 		state = join();
 		atomic_store_explicit(&live->recording, state, memory_order_release);
 	}
-	wt_lock__drop(&live->join_lock);
+	wt_lock__drop(&live->join_lock, &hold);
 	tls->nest--;
 	errno = saved;
 	return state == WT_RECORDING;

@@ -40,6 +40,7 @@ static struct wt_thread *new_entry(void)
 static void thread_ends(void *arg)
 {
 	struct wt_thread *thread = arg;
+	struct wt_hold hold;
 
 	/* a fork's child inherits the key's value, not the ring */
 	if (!wt_process.live || thread->generation != wt_process.generation)
@@ -47,10 +48,12 @@ static void thread_ends(void *arg)
 	wt_tls.generation = 0;
 	wt_tls.thread = NULL;
 	atomic_store_explicit(&thread->ring.shared->thread_index, 0, memory_order_relaxed);
-	wt_lock__take(&wt_process.live->thread_lock);
+	/* cancelled in the middle of a call: the next owner is not in it */
+	atomic_store_explicit(&thread->ring.shared->call_start_tsc, 0, memory_order_relaxed);
+	wt_lock__take(&wt_process.live->thread_lock, &hold);
 	thread->next_free = free_threads;
 	free_threads = thread;
-	wt_lock__drop(&wt_process.live->thread_lock);
+	wt_lock__drop(&wt_process.live->thread_lock, &hold);
 }
 
 static struct wt_thread *new_ring(void)
@@ -74,8 +77,9 @@ static struct wt_thread *new_ring(void)
 static struct wt_thread *get_ring(void)
 {
 	struct wt_thread *thread = NULL;
+	struct wt_hold hold;
 
-	wt_lock__take(&wt_process.live->thread_lock);
+	wt_lock__take(&wt_process.live->thread_lock, &hold);
 	if (free_generation != wt_process.generation) {
 		/* we are a fork's child: those rings are the parent's */
 		free_threads = NULL;
@@ -89,7 +93,7 @@ static struct wt_thread *get_ring(void)
 	} else {
 		thread = new_ring();
 	}
-	wt_lock__drop(&wt_process.live->thread_lock);
+	wt_lock__drop(&wt_process.live->thread_lock, &hold);
 	return thread;
 }
 
@@ -112,7 +116,9 @@ void wt_thread__begin(struct wt_tls *tls)
 {
 	int saved = errno;
 	struct wt_thread *thread;
+	struct wt_hold hold;
 
+	wt_hold__begin(&hold);
 	tls->nest++;
 	tls->thread = NULL;
 	tls->generation = wt_process.generation;
@@ -133,5 +139,6 @@ void wt_thread__begin(struct wt_tls *tls)
 			pthread_setspecific(end_key, thread);
 	}
 	tls->nest--;
+	wt_hold__end(&hold);
 	errno = saved;
 }

@@ -6,12 +6,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 
 struct fake_stats fake_stats;
 const hsa_agent fake_gpu = {0x6b00};
-static _Atomic bool held;
+static _Atomic bool held, lock_refused;
+static _Atomic unsigned copy_time_us;
 
 struct fake_queue {
 	struct hsa_queue queue;	/* first: the application's view */
@@ -32,6 +34,16 @@ static _Atomic uint32_t locked_cnt;
 void fake_hsa__hold(bool hold)
 {
 	atomic_store(&held, hold);
+}
+
+void fake_hsa__refuse_lock(bool refuse)
+{
+	atomic_store(&lock_refused, refuse);
+}
+
+void fake_hsa__slow_copy_time(unsigned us)
+{
+	atomic_store(&copy_time_us, us);
 }
 
 /* ---- the GPU ------------------------------------------------------------------ */
@@ -291,12 +303,17 @@ static hsa_status convert(hsa_agent agent, uint64_t at, uint64_t *ns)
 static hsa_status memory_lock(void *memory, size_t bytes, const hsa_agent *agents, int cnt,
 	void **gpu)
 {
-	uint32_t at = atomic_load(&locked_cnt);
+	uint32_t at = 0, all = atomic_load(&locked_cnt);
 
+	while (at < all && locked[at].high != locked[at].low)
+		at++;
 	(void)agents, (void)cnt;
+	if (atomic_load(&lock_refused))
+		return HSA_ERROR;
 	locked[at].low = (uint64_t)memory;
 	locked[at].high = (uint64_t)memory + bytes;
-	atomic_store(&locked_cnt, at + 1);
+	if (at == all)
+		atomic_store(&locked_cnt, at + 1);
 	*gpu = (void *)((uint64_t)memory + FAKE_GPU_BIAS);
 	return HSA_OK;
 }
@@ -306,6 +323,25 @@ static hsa_status memory_unlock(void *memory)
 	for (uint32_t i = 0; i < atomic_load(&locked_cnt); i++)
 		if (locked[i].low == (uint64_t)memory)
 			locked[i].high = locked[i].low;
+	return HSA_OK;
+}
+
+/* Made at once. */
+static hsa_status async_copy(void *dst, hsa_agent dst_agent, const void *src, hsa_agent src_agent,
+	size_t bytes, uint32_t dep_cnt, const hsa_signal *deps, hsa_signal completion)
+{
+	(void)dst_agent, (void)src_agent, (void)dep_cnt, (void)deps;
+	memcpy(dst, src, bytes);
+	atomic_fetch_sub(&((struct wt_signal *)completion.handle)->value, 1);
+	return HSA_OK;
+}
+
+/* Looks at the signal at the end, as the runtime may at any time until it returns. */
+static hsa_status get_async_copy_time(hsa_signal signal, struct hsa_copy_time *time)
+{
+	usleep(atomic_load(&copy_time_us));
+	time->start = 1000;
+	time->end = 2000 + (uint64_t)((const volatile struct wt_signal *)signal.handle)->kind;
 	return HSA_OK;
 }
 
@@ -366,6 +402,8 @@ struct hsa_api_table *fake_hsa__table(void)
 	AMD_IS(hsa_amd_profiling_set_profiler_enabled, set_profiler_enabled);
 	AMD_IS(hsa_amd_profiling_async_copy_enable, async_copy_enable);
 	AMD_IS(hsa_amd_profiling_convert_tick_to_system_domain, convert);
+	AMD_IS(hsa_amd_memory_async_copy, async_copy);
+	AMD_IS(hsa_amd_profiling_get_async_copy_time, get_async_copy_time);
 	AMD_IS(hsa_amd_memory_lock, memory_lock);
 	AMD_IS(hsa_amd_memory_unlock, memory_unlock);
 	AMD_IS(hsa_amd_signal_create, amd_signal_create);

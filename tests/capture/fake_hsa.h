@@ -27,6 +27,12 @@ extern struct fake_stats fake_stats;
 /* While held, the GPU executes nothing. */
 void fake_hsa__hold(bool hold);
 
+/* While set, hsa_amd_memory_lock fails: the GPU cannot be given our memory. */
+void fake_hsa__refuse_lock(bool refuse);
+
+/* How long the runtime takes to say when a copy was made. */
+void fake_hsa__slow_copy_time(unsigned us);
+
 extern const hsa_agent fake_gpu;
 
 #define FAKE_CORE(table_, name, type) ((type *)(table_)->core->fn[HSA_CORE_##name])

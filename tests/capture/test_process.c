@@ -160,6 +160,60 @@ static void test_children_keep_the_session(void **state)
 	assert_non_null(strstr(text, "other.so"));
 }
 
+struct spawn {
+	char **envp;
+	char text[64];
+};
+
+static void *count_in_child(void *arg)
+{
+	struct spawn *spawn = arg;
+	char *const argv[] = {(char *)"sh", (char *)"-c", (char *)"env | wc -l", NULL};
+	posix_spawn_file_actions_t actions;
+	ssize_t n;
+	int fds[2];
+	pid_t pid;
+
+	if (pipe(fds))
+		return NULL;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fds[1], 1);
+	posix_spawn_file_actions_addclose(&actions, fds[0]);
+	posix_spawn_file_actions_addclose(&actions, fds[1]);
+	if (posix_spawn(&pid, "/bin/sh", &actions, NULL, argv, spawn->envp))
+		return NULL;
+	posix_spawn_file_actions_destroy(&actions);
+	close(fds[1]);
+	n = read(fds[0], spawn->text, sizeof(spawn->text) - 1);
+	spawn->text[n > 0 ? n : 0] = 0;
+	close(fds[0]);
+	waitpid(pid, NULL, 0);
+	return NULL;
+}
+
+/* More settings than anybody has, from a thread with next to no stack: all of them arrive. */
+static void test_large_environment_on_a_small_stack(void **state)
+{
+	enum { CNT = 70000 };
+	static char entries[CNT][8], *envp[CNT + 1];
+	struct spawn spawn = {.envp = envp};
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	(void)state;
+	for (int i = 0; i < CNT; i++) {
+		snprintf(entries[i], sizeof(entries[i]), "%c%05x=", 'A' + i % 26, i);
+		envp[i] = entries[i];
+	}
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 256u << 10);
+	assert_int_equal(pthread_create(&thread, &attr, count_in_child, &spawn), 0);
+	pthread_join(thread, NULL);
+	pthread_attr_destroy(&attr);
+	/* the session, the preload, the tool; PWD, SHLVL and _ by the shell */
+	assert_in_range(strtoul(spawn.text, NULL, 10), CNT + 3, CNT + 6);
+}
+
 static void test_children_are_left_alone(void **state)
 {
 	char *const cleared[] = {(char *)"A=1", NULL};
@@ -214,6 +268,7 @@ int main(void)
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_threads_reuse_rings),
 		cmocka_unit_test(test_children_keep_the_session),
+		cmocka_unit_test(test_large_environment_on_a_small_stack),
 		cmocka_unit_test(test_children_are_left_alone),
 		cmocka_unit_test(test_stop),
 	};

@@ -37,9 +37,10 @@ void *wt_hip__original(void *_Atomic *place, const char *name)
 	if (wt_likely(fn != NULL))
 		return fn;
 	fn = look_up(name);
-	if (!fn)
-		return (void *)not_supported; /* not kept: the runtime may be loaded later */
-	atomic_store_explicit(place, fn, memory_order_relaxed);
+	if (fn)
+		atomic_store_explicit(place, fn, memory_order_relaxed);
+	else
+		fn = (void *)not_supported; /* not kept: the runtime may be loaded later */
 	errno = saved;
 	return fn;
 }
@@ -60,9 +61,6 @@ void wt_call__begin(struct wt_call *call, uint32_t stream)
 	struct wt_tls *tls = call->tls;
 	struct wt_ring_shared *shared = tls->thread->ring.shared;
 
-	tls->nest = 1;
-	/* a signal handler that calls HIP from here on is passed by */
-	atomic_signal_fence(memory_order_seq_cst);
 	tls->stream = stream;
 	tls->in_graph = call->api == WT_HIP_hipGraphLaunch;
 	call->stream = stream;

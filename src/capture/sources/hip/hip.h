@@ -37,7 +37,12 @@ static inline bool wt_call__enter(struct wt_call *call, uint32_t api)
 {
 	call->tls = wt_enter();
 	call->api = api;
-	return call->tls != NULL;
+	if (!call->tls)
+		return false;
+	call->tls->nest = 1;
+	/* a signal handler that calls HIP from here on is passed by */
+	atomic_signal_fence(memory_order_seq_cst);
+	return true;
 }
 
 /* After the stream is known: stamps the start, makes the call visible to other sources. */

@@ -138,13 +138,14 @@ static uint32_t introduce(uint64_t key, struct wt_rec_stream *rec)
 static uint32_t meet(uint64_t key, uint64_t handle, uint32_t kind, uint32_t device)
 {
 	struct wt_rec_stream rec = {.handle = handle, .kind = kind, .device = device_number(device)};
+	struct wt_hold hold;
 	uint32_t number;
 
-	wt_lock__take(streams_lock());
+	wt_lock__take(streams_lock(), &hold);
 	number = table_generation == wt_process.generation ? find(key) : 0;
 	if (!number)
 		number = introduce(key, &rec);
-	wt_lock__drop(streams_lock());
+	wt_lock__drop(streams_lock(), &hold);
 	return number;
 }
 
@@ -181,31 +182,35 @@ void wt_streams__created(struct wt_tls *tls, void *handle, uint32_t flags, int32
 		.flags = flags,
 		.priority = priority,
 	};
+	struct wt_hold hold;
 
-	wt_lock__take(streams_lock());
+	wt_lock__take(streams_lock(), &hold);
 	introduce((uint64_t)handle, &rec);
-	wt_lock__drop(streams_lock());
+	wt_lock__drop(streams_lock(), &hold);
 	atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
 }
 
 uint32_t wt_streams__end(struct wt_tls *tls, void *handle)
 {
 	uint32_t number = wt_streams__number(tls, handle);
+	struct wt_hold hold;
 
 	if ((uint64_t)handle <= HANDLE_PER_THREAD)
 		return number; /* the runtime will refuse */
-	wt_lock__take(streams_lock());
+	wt_lock__take(streams_lock(), &hold);
 	drop((uint64_t)handle);
-	wt_lock__drop(streams_lock());
+	wt_lock__drop(streams_lock(), &hold);
 	atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
 	return number;
 }
 
 void wt_streams__restore(void *handle, uint32_t number)
 {
+	struct wt_hold hold;
+
 	if ((uint64_t)handle <= HANDLE_PER_THREAD || !number)
 		return;
-	wt_lock__take(streams_lock());
+	wt_lock__take(streams_lock(), &hold);
 	put((uint64_t)handle, number);
-	wt_lock__drop(streams_lock());
+	wt_lock__drop(streams_lock(), &hold);
 }

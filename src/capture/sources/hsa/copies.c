@@ -43,7 +43,7 @@ static bool wanted(hsa_signal completion)
 static int64_t value_before(hsa_signal completion)
 {
 	/* its last use ends here, whatever it was */
-	wt_pending__look(completion.handle, true);
+	wt_pending__part(completion.handle);
 	return atomic_load_explicit(&((struct wt_signal *)completion.handle)->value,
 		memory_order_relaxed);
 }

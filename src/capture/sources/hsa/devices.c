@@ -57,8 +57,9 @@ void wt_devices__find(void)
 {
 	static uint32_t found_load;
 	struct wt_lock *lock = &wt_process.live->source_lock[0];
+	struct wt_hold hold;
 
-	wt_lock__take(lock);
+	wt_lock__take(lock, &hold);
 	if (found_load != wt_hsa.load_cnt) {
 		atomic_store_explicit(&wt_hsa.device_cnt, 0, memory_order_relaxed);
 		CORE(hsa_iterate_agents, hsa_iterate_agents_fn)(on_agent, NULL);
@@ -66,7 +67,7 @@ void wt_devices__find(void)
 		(true);
 		found_load = wt_hsa.load_cnt;
 	}
-	wt_lock__drop(lock);
+	wt_lock__drop(lock, &hold);
 }
 
 struct wt_device *wt_device__of(hsa_agent agent)
@@ -96,6 +97,9 @@ void wt_device__seed(struct wt_device *device, uint64_t ticks)
 	};
 	uint64_t ns, later;
 
+	/* two queues at once: the first test of the device is as good as the second */
+	if (atomic_load_explicit(&device->seed_ticks, memory_order_acquire))
+		return;
 	if (!convert(device, ticks, &ns) || !convert(device, ticks + SPAN_TICKS, &later) ||
 		later <= ns)
 		return;
@@ -103,7 +107,8 @@ void wt_device__seed(struct wt_device *device, uint64_t ticks)
 	wt_define(&rec.rec, sizeof(rec), NULL, 0);
 	device->ticks_per_ns = (double)SPAN_TICKS / (double)(later - ns);
 	device->seed_ns = ns;
-	device->seed_ticks = ticks;
+	/* release: the keeper that sees it sees the rest */
+	atomic_store_explicit(&device->seed_ticks, ticks, memory_order_release);
 	wt_device__sample(device);
 }
 
@@ -113,11 +118,13 @@ void wt_device__sample(struct wt_device *device)
 	struct wt_rec_gpu_clock rec = {
 		.rec = {.type = WT_REC_GPU_CLOCK, .id = device->number},
 	};
+	/* acquire: pairs with the release in wt_device__seed */
+	uint64_t seed_ticks = atomic_load_explicit(&device->seed_ticks, memory_order_acquire);
 
-	if (!device->seed_ticks)
+	if (!seed_ticks)
 		return;
 	rec.taken_ns = wt_clock__boottime_ns();
-	rec.ticks = device->seed_ticks + (uint64_t)(int64_t)((double)(int64_t)(rec.taken_ns -
+	rec.ticks = seed_ticks + (uint64_t)(int64_t)((double)(int64_t)(rec.taken_ns -
 						 device->seed_ns) * device->ticks_per_ns);
 	if (convert(device, rec.ticks, &rec.ns))
 		wt_define(&rec.rec, sizeof(rec), NULL, 0);

@@ -27,7 +27,7 @@ struct wt_device {
 	hsa_agent agent;
 	uint32_t number;
 	uint8_t stamps;		/* self-test: 0 not run, 1 the GPU stamps our memory, 2 it does not */
-	uint64_t seed_ticks;	/* a tick and the time it was converted to; 0: none yet */
+	_Atomic uint64_t seed_ticks; /* a tick, and the time it was converted to; 0: none yet */
 	uint64_t seed_ns;
 	double ticks_per_ns;
 };
@@ -48,6 +48,17 @@ extern struct wt_hsa wt_hsa;
 
 #define CORE(name, type) ((type *)wt_hsa.core_fn[HSA_CORE_##name])
 #define AMD(name, type)	 ((type *)wt_hsa.amd_fn[HSA_AMD_##name])
+
+/*
+ * In the process that took the tables, and until the runtime ends. A forked
+ * child inherits queues and pending signals in its memory and shares the slot
+ * tables: they are the parent's, and the wrappers pass its calls through.
+ */
+static inline bool wt_hsa__here(void)
+{
+	return wt_process.live &&
+	       atomic_load_explicit(&wt_process.live->hsa_here, memory_order_relaxed);
+}
 
 /* Recording, in the process that took the tables. */
 static inline bool wt_hsa__recording(void)
@@ -94,6 +105,7 @@ struct wt_vq {
 #define WT_POOL_SIGNALS 4096u
 
 struct wt_vq *wt_vq__find(const struct hsa_queue *queue);
+void wt_vq__leave_all(void); /* the runtime ends: no queue is known any more */
 void wt_vq__rescue(void); /* rings again where a doorbell came before its packets */
 void wt_queue__install(struct hsa_table *core, struct hsa_table *amd);
 /* Takes note of a queue of the application's; mode SLOTS or INTERCEPT. NULL: not followed. */
@@ -104,6 +116,8 @@ void wt_vq__dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packe
 /* ---- slots.c ---- */
 bool wt_slots__make(struct wt_vq *vq);
 void wt_slots__retire(struct wt_vq *vq);
+/* As above, but the memory stays: somebody may still write there. */
+void wt_slots__leave(struct wt_vq *vq);
 
 /* ---- pending.c ---- */
 enum wt_pending_kind { WT_PENDING_OP, WT_PENDING_COPY };
@@ -118,18 +132,23 @@ struct wt_pending {
 
 /* False: no room, or the signal is in use in a way that leaves no time to be sure of. */
 bool wt_pending__add(uint64_t signal, const struct wt_pending *what, enum wt_lost *why);
-/* Something is about to happen to that signal: read what it has. `gone`: it will be freed. */
-bool wt_pending__look(uint64_t signal, bool gone); /* true: it is settled now */
+/* Something is about to happen to that signal: read what it has. True: it is settled now. */
+bool wt_pending__look(uint64_t signal);
+/* The same, for the last time. False: somebody may still be looking at the signal's memory. */
+bool wt_pending__part(uint64_t signal);
 bool wt_pending__scan(void);			   /* true: some were */
-void wt_pending__forget(struct wt_vq *vq);
+/* Settles what is pending for this queue, NULL: everything. False: somebody is still at it. */
+bool wt_pending__forget(const struct wt_vq *vq);
 uint32_t wt_pending__count(void);
 uint32_t wt_pending__copies(void);
 
 /* ---- the others ---- */
 void wt_copies__install(struct hsa_table *amd);
 void wt_symbols__install(struct hsa_table *core);
-void wt_keeper__start(void);
+bool wt_keeper__start(void); /* false: there is none, and none can be made */
 void wt_keeper__stop(void);
+void wt_keeper__bar(void); /* from now on none is started in this process */
+bool wt_keeper__running(void);
 void wt_follow__install(struct hsa_table *amd);
 bool wt_follow__register(struct wt_vq *vq); /* packets of a proxied queue come to us */
 

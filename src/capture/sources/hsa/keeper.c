@@ -25,7 +25,6 @@
 #define SCAN_MAX_NS 2000000ull /* … and nothing happened for a while */
 
 static pthread_t thread;
-static uint32_t running_generation; /* under source_lock[3]; 0: not running */
 static _Atomic uint32_t stop_word;
 
 static struct wt_lock *keeper_lock(void)
@@ -93,44 +92,83 @@ static void *keep(void *arg)
 	return NULL;
 }
 
-void wt_keeper__start(void)
+/* Under the lock. */
+static bool make_thread(void)
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
-	int saved = errno;
+	bool made;
 
-	wt_lock__take(keeper_lock());
-	if (running_generation != wt_process.generation) {
-		atomic_store_explicit(&stop_word, 0, memory_order_relaxed);
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &old);
-		pthread_attr_init(&attr);
-		pthread_attr_setstacksize(&attr, STACK_BYTES);
-		if (!pthread_create(&thread, &attr, keep, NULL))
-			running_generation = wt_process.generation;
-		else
-			wt_define__status("hsa", 1, "no thread for clock pairs could be made");
-		pthread_attr_destroy(&attr);
-		pthread_sigmask(SIG_SETMASK, &old, NULL);
-	}
-	wt_lock__drop(keeper_lock());
-	errno = saved;
+	atomic_store_explicit(&stop_word, 0, memory_order_relaxed);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	made = !pthread_create(&thread, &attr, keep, NULL);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!made)
+		wt_define__status("hsa", 1, "no thread of our own could be made");
+	return made;
 }
 
+bool wt_keeper__start(void)
+{
+	struct wt_live *live = wt_process.live;
+	struct wt_hold hold;
+	int saved = errno;
+	bool running;
+
+	wt_lock__take(keeper_lock(), &hold);
+	if (!live->keeper_here && !live->keeper_barred)
+		live->keeper_here = make_thread();
+	running = live->keeper_here;
+	wt_lock__drop(keeper_lock(), &hold);
+	errno = saved;
+	return running;
+}
+
+/* Also where nothing is recorded any more: the thread must not outlive the runtime. */
 void wt_keeper__stop(void)
 {
+	struct wt_hold hold;
 	bool join;
 
 	if (!wt_process.live)
 		return;
-	wt_lock__take(keeper_lock());
-	join = running_generation && running_generation == wt_process.generation &&
-	       wt_recording_now();
-	running_generation = 0;
-	wt_lock__drop(keeper_lock());
+	wt_lock__take(keeper_lock(), &hold);
+	join = wt_process.live->keeper_here; /* wiped in a forked child, which has no such thread */
+	wt_process.live->keeper_here = false;
+	wt_lock__drop(keeper_lock(), &hold);
 	if (!join)
 		return;
+	wt_hold__begin(&hold);
 	atomic_store_explicit(&stop_word, 1, memory_order_release);
 	syscall(SYS_futex, &stop_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	pthread_join(thread, NULL);
+	wt_hold__end(&hold);
+}
+
+void wt_keeper__bar(void)
+{
+	struct wt_hold hold;
+
+	if (!wt_process.live)
+		return;
+	wt_lock__take(keeper_lock(), &hold);
+	wt_process.live->keeper_barred = true;
+	wt_lock__drop(keeper_lock(), &hold);
+}
+
+bool wt_keeper__running(void)
+{
+	struct wt_hold hold;
+	bool running;
+
+	if (!wt_process.live)
+		return false;
+	wt_lock__take(keeper_lock(), &hold);
+	running = wt_process.live->keeper_here;
+	wt_lock__drop(keeper_lock(), &hold);
+	return running;
 }

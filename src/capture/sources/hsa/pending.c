@@ -14,27 +14,38 @@
  */
 #include "capture/sources/hsa/hsa.h"
 
+#include <sched.h>
+
 #define ENTRIES	   65536u /* more than four full queues of the usual size */
 #define PROBES	   64u
 #define EMPTY	   0ull
 #define BUSY	   1ull
-#define SPIN_LIMIT 4096u
+#define SPIN_LIMIT  4096u
+#define YIELD_LIMIT 200000u /* some tenths of a second: that thread will not come back */
 
 static _Atomic uint64_t signals[ENTRIES];
 static struct wt_pending whats[ENTRIES];
 /* A bit an entry that is not empty: what a scan runs over. */
 static _Atomic uint64_t occupied[ENTRIES / 64];
 
-static _Atomic uint32_t pending_cnt, copy_cnt;
+/* Apart: whoever looks at a signal reads the one, each operation with a signal changes the other. */
+static _Alignas(64) _Atomic uint32_t pending_cnt;
+static _Alignas(64) _Atomic uint32_t copy_cnt;
 
+/* Nothing in a forked child: the signals and the slots are the parent's. */
 uint32_t wt_pending__count(void)
 {
-	return atomic_load_explicit(&pending_cnt, memory_order_relaxed);
+	/* acquire: pairs with the release in uncount() */
+	uint32_t cnt = atomic_load_explicit(&pending_cnt, memory_order_acquire);
+
+	return wt_unlikely(cnt) && wt_hsa__here() ? cnt : 0;
 }
 
 uint32_t wt_pending__copies(void)
 {
-	return atomic_load_explicit(&copy_cnt, memory_order_relaxed);
+	uint32_t cnt = atomic_load_explicit(&copy_cnt, memory_order_acquire);
+
+	return wt_unlikely(cnt) && wt_hsa__here() ? cnt : 0;
 }
 
 static uint32_t first_place(uint64_t signal)
@@ -63,7 +74,7 @@ static void finish_op(const struct wt_pending *what, uint64_t start, uint64_t en
 	atomic_store_explicit(&mine->value, 0, memory_order_release);
 }
 
-static void finish_copy(uint64_t signal, const struct wt_pending *what, bool fired,
+static struct wt_rec_sdma_end end_of_copy(uint64_t signal, const struct wt_pending *what, bool fired,
 	enum wt_lost why)
 {
 	struct wt_rec_sdma_end rec = {
@@ -78,7 +89,7 @@ static void finish_copy(uint64_t signal, const struct wt_pending *what, bool fir
 		rec.start_ns = time.start;
 		rec.end_ns = time.end;
 	}
-	wt_define(&rec.rec, sizeof(rec), NULL, 0);
+	return rec;
 }
 
 /* Has it happened, as far as the signal tells? */
@@ -92,39 +103,41 @@ static bool has_fired(uint64_t signal, const struct wt_pending *what)
 	return atomic_load_explicit(&theirs->end_ticks, memory_order_acquire) != what->old_end;
 }
 
-static void finish(uint64_t signal, const struct wt_pending *what, bool fired, enum wt_lost why)
-{
-	const struct wt_signal *theirs = borrow(signal);
-
-	if (what->kind == WT_PENDING_COPY)
-		finish_copy(signal, what, fired, why);
-	else if (fired)
-		finish_op(what, atomic_load_explicit(&theirs->start_ticks, memory_order_relaxed),
-			atomic_load_explicit(&theirs->end_ticks, memory_order_relaxed),
-			WT_LOST_NONE);
-	else
-		finish_op(what, 0, 0, why);
-}
-
 static void uncount(const struct wt_pending *what)
 {
-	atomic_fetch_sub_explicit(&pending_cnt, 1, memory_order_relaxed);
+	/* release: who finds nothing pending may free the signal */
+	atomic_fetch_sub_explicit(&pending_cnt, 1, memory_order_release);
 	if (what->kind == WT_PENDING_COPY)
-		atomic_fetch_sub_explicit(&copy_cnt, 1, memory_order_relaxed);
+		atomic_fetch_sub_explicit(&copy_cnt, 1, memory_order_release);
+}
+
+/* Something waited for: the claim of another thread. False: it has waited long enough. */
+static bool wait_on(uint32_t *spins, bool patient)
+{
+	if (++*spins < SPIN_LIMIT) {
+		__builtin_ia32_pause();
+		return true;
+	}
+	if (!patient || *spins > YIELD_LIMIT)
+		return false;
+	sched_yield();
+	return true;
 }
 
 /*
  * The entry of this signal, claimed, or -1. Waits for a claim by another
- * thread, which lasts some hundred nanoseconds, but not for ever: -2.
+ * thread, which lasts a microsecond at most while that thread runs, but not
+ * for ever: -2. `patient`: also until it has run.
  */
-static int claim(uint64_t signal)
+static int claim(uint64_t signal, bool patient)
 {
 	for (uint32_t i = 0; i < PROBES; i++) {
 		uint32_t at = (first_place(signal) + i) % ENTRIES;
 
-		for (uint32_t spin = 0;; spin++) {
+		for (uint32_t spins = 0;;) {
+			/* acquire: who finds nothing has what the last claim wrote */
 			uint64_t seen =
-				atomic_load_explicit(&signals[at], memory_order_relaxed);
+				atomic_load_explicit(&signals[at], memory_order_acquire);
 
 			if (seen != signal && seen != BUSY)
 				break;
@@ -132,9 +145,8 @@ static int claim(uint64_t signal)
 						      &signals[at], &seen, BUSY,
 						      memory_order_acquire, memory_order_relaxed))
 				return (int)at;
-			if (spin == SPIN_LIMIT)
+			if (!wait_on(&spins, patient))
 				return -2;
-			__builtin_ia32_pause();
 		}
 	}
 	return -1;
@@ -165,21 +177,43 @@ static void release(int at, uint64_t value)
 	atomic_store_explicit(&signals[at], value, memory_order_release);
 }
 
+/*
+ * Ends a claim, and what was pending with it. The signal and the slot are not
+ * touched any more once the entry is released: whoever finds it empty may free
+ * them. Telling of a copy may take its time, so it comes after that.
+ */
+static void settle(int at, uint64_t signal, bool fired, enum wt_lost why)
+{
+	const struct wt_signal *theirs = borrow(signal);
+	const struct wt_pending what = whats[at];
+	struct wt_rec_sdma_end rec = {0};
+
+	if (what.kind == WT_PENDING_COPY)
+		rec = end_of_copy(signal, &what, fired, why);
+	else if (fired)
+		finish_op(&what, atomic_load_explicit(&theirs->start_ticks, memory_order_relaxed),
+			atomic_load_explicit(&theirs->end_ticks, memory_order_relaxed),
+			WT_LOST_NONE);
+	else
+		finish_op(&what, 0, 0, why);
+	uncount(&what);
+	release(at, EMPTY);
+	if (what.kind == WT_PENDING_COPY)
+		wt_define(&rec.rec, sizeof(rec), NULL, 0);
+}
+
 bool wt_pending__add(uint64_t signal, const struct wt_pending *what, enum wt_lost *why)
 {
 	const struct wt_signal *theirs = borrow(signal);
-	int at = claim(signal);
+	int at = claim(signal, false);
 
 	*why = WT_LOST_TIME_NO_ROOM;
 	if (at == -2)
 		return false;
 	if (at >= 0) {
-		struct wt_pending old = whats[at];
-		bool fired = has_fired(signal, &old);
+		bool fired = has_fired(signal, &whats[at]);
 
-		uncount(&old);
-		release(at, EMPTY);
-		finish(signal, &old, fired, WT_LOST_TIME_SHARED_SIGNAL);
+		settle(at, signal, fired, WT_LOST_TIME_SHARED_SIGNAL);
 		if (!fired) {
 			*why = WT_LOST_TIME_SHARED_SIGNAL;
 			return false;
@@ -205,28 +239,30 @@ bool wt_pending__add(uint64_t signal, const struct wt_pending *what, enum wt_los
 	return true;
 }
 
-bool wt_pending__look(uint64_t signal, bool gone)
+bool wt_pending__look(uint64_t signal)
 {
-	struct wt_pending what;
-	bool fired;
-	int at = claim(signal);
+	int at = claim(signal, false);
 
 	if (at < 0)
 		return false;
-	what = whats[at];
-	fired = has_fired(signal, &what);
-	if (!fired && !gone) {
+	if (!has_fired(signal, &whats[at])) {
 		release(at, signal);
 		return false;
 	}
-	uncount(&what);
-	release(at, EMPTY);
-	finish(signal, &what, fired, WT_LOST_TIME_SIGNAL_REARMED);
+	settle(at, signal, true, WT_LOST_NONE);
 	return true;
 }
 
-/* Calls `look` for each entry; true where one of them was. */
-static bool for_each(bool (*look)(uint64_t signal, void *arg), void *arg)
+bool wt_pending__part(uint64_t signal)
+{
+	int at = claim(signal, true);
+
+	if (at >= 0)
+		settle(at, signal, has_fired(signal, &whats[at]), WT_LOST_TIME_SIGNAL_REARMED);
+	return at != -2;
+}
+
+bool wt_pending__scan(void)
 {
 	bool found = false;
 
@@ -239,45 +275,44 @@ static bool for_each(bool (*look)(uint64_t signal, void *arg), void *arg)
 				atomic_load_explicit(&signals[at], memory_order_relaxed);
 
 			if (signal != EMPTY && signal != BUSY)
-				found |= look(signal, arg);
+				found |= wt_pending__look(signal);
 		}
 	}
 	return found;
 }
 
-static bool look_at(uint64_t signal, void *unused)
+/* One entry: true unless somebody else keeps it claimed. */
+static bool forget(uint32_t at, const struct wt_vq *vq)
 {
-	(void)unused;
-	return wt_pending__look(signal, false);
-}
+	for (uint32_t spins = 0;;) {
+		uint64_t signal = atomic_load_explicit(&signals[at], memory_order_acquire);
 
-bool wt_pending__scan(void)
-{
-	return for_each(look_at, NULL);
-}
-
-static bool forget(uint64_t signal, void *arg)
-{
-	const struct wt_vq *vq = arg;
-	struct wt_pending what;
-	bool fired;
-	int at = claim(signal);
-
-	if (at < 0)
-		return false;
-	what = whats[at];
-	if (what.kind != WT_PENDING_OP || what.vq != vq) {
-		release(at, signal);
-		return false;
+		if (signal == EMPTY)
+			return true;
+		if (signal != BUSY &&
+			atomic_compare_exchange_strong_explicit(&signals[at], &signal, BUSY,
+				memory_order_acquire, memory_order_relaxed)) {
+			if (!vq || (whats[at].kind == WT_PENDING_OP && whats[at].vq == vq))
+				settle((int)at, signal, has_fired(signal, &whats[at]),
+					whats[at].kind == WT_PENDING_OP
+						? WT_LOST_TIME_SIGNAL_REARMED
+						: WT_LOST_COPY_UNSEEN);
+			else
+				release((int)at, signal);
+			return true;
+		}
+		if (!wait_on(&spins, true))
+			return false;
 	}
-	fired = has_fired(signal, &what);
-	uncount(&what);
-	release(at, EMPTY);
-	finish(signal, &what, fired, WT_LOST_TIME_SIGNAL_REARMED);
-	return true;
 }
 
-void wt_pending__forget(struct wt_vq *vq)
+bool wt_pending__forget(const struct wt_vq *vq)
 {
-	for_each(forget, vq);
+	bool all = true;
+
+	for (uint32_t word = 0; wt_pending__count() && word < ENTRIES / 64; word++)
+		for (uint64_t bits = atomic_load_explicit(&occupied[word], memory_order_relaxed);
+			bits; bits &= bits - 1)
+			all &= forget(word * 64 + (uint32_t)__builtin_ctzll(bits), vq);
+	return all;
 }

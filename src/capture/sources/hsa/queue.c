@@ -42,6 +42,8 @@ static uint32_t first_place(const struct hsa_queue *queue)
 
 struct wt_vq *wt_vq__find(const struct hsa_queue *queue)
 {
+	if (wt_unlikely(!wt_hsa__here()))
+		return NULL;
 	for (uint32_t i = 0, at = first_place(queue); i < TABLE_SIZE;
 		i++, at = (at + 1) % TABLE_SIZE) {
 		/* acquire: pairs with the release in insert() */
@@ -90,7 +92,8 @@ static void reserve(struct wt_vq *vq, uint64_t start, uint64_t cnt)
 				  ? WT_LOST_TIME_DEPTH
 				  : WT_LOST_NONE;
 
-	if (!vq->slots || !wt_hsa__recording())
+	/* more than fits: a mistake of the caller's, or not yet to be written */
+	if (!vq->slots || !wt_hsa__recording() || cnt > vq->read_index_size)
 		return;
 	for (uint64_t i = start; i < start + cnt; i++) {
 		struct wt_slot *slot = &vq->slots[i & (vq->capacity - 1)];
@@ -276,7 +279,7 @@ static void time_dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_
 	} else if (vq->pool) {
 		hsa_signal mine = vq->pool[index % WT_POOL_SIGNALS];
 
-		wt_pending__look(mine.handle, false);
+		wt_pending__look(mine.handle);
 		CORE(hsa_signal_store_relaxed, hsa_signal_store_fn)(mine, 1);
 		word->untimed = (uint8_t)follow_signal(vq, index, mine.handle);
 		if (!word->untimed)
@@ -428,14 +431,16 @@ static void signal_store(hsa_signal signal, int64_t value, hsa_signal_store_fn *
 		if (vq && !vq->proxied) {
 			uint64_t rung = atomic_load_explicit(&vq->rung, memory_order_relaxed);
 
-			if ((uint64_t)value + 1 > rung)
-				atomic_store_explicit(&vq->rung, (uint64_t)value + 1,
-					memory_order_relaxed);
+			while ((uint64_t)value + 1 > rung &&
+				!atomic_compare_exchange_weak_explicit(&vq->rung, &rung,
+					(uint64_t)value + 1, memory_order_relaxed,
+					memory_order_relaxed))
+				;
 			ring(vq);
 			return;
 		}
 	} else if (wt_unlikely(wt_pending__copies())) {
-		wt_pending__look(signal.handle, false);
+		wt_pending__look(signal.handle);
 	}
 	original(signal, value);
 }
@@ -452,7 +457,7 @@ SIGNAL_STORE(signal_store_screlease)
 	static void name(hsa_signal signal, int64_t value)                                   \
 	{                                                                                    \
 		if (wt_unlikely(wt_pending__copies()))                                       \
-			wt_pending__look(signal.handle, false);                              \
+			wt_pending__look(signal.handle);                              \
 		CORE(hsa_##name, hsa_signal_store_fn)(signal, value);                        \
 	}
 SILENT_STORE(signal_silent_store_relaxed)
@@ -468,7 +473,7 @@ SILENT_STORE(signal_silent_store_screlease)
 		int64_t value = CORE(hsa_##name, hsa_signal_load_fn)(signal);                \
                                                                                              \
 		if (wt_unlikely(wt_pending__copies()) && value <= 0)                         \
-			wt_pending__look(signal.handle, false);                              \
+			wt_pending__look(signal.handle);                              \
 		return value;                                                                \
 	}
 SIGNAL_LOAD(signal_load_relaxed)
@@ -482,7 +487,7 @@ SIGNAL_LOAD(signal_load_scacquire)
 			compare, timeout, how);                                              \
                                                                                              \
 		if (wt_unlikely(wt_pending__copies()) && value <= 0)                         \
-			wt_pending__look(signal.handle, false);                              \
+			wt_pending__look(signal.handle);                              \
 		return value;                                                                \
 	}
 SIGNAL_WAIT(signal_wait_relaxed)
@@ -490,8 +495,9 @@ SIGNAL_WAIT(signal_wait_scacquire)
 
 static hsa_status signal_destroy(hsa_signal signal)
 {
-	if (wt_pending__count())
-		wt_pending__look(signal.handle, true);
+	/* a signal that is being read right now is not freed at all */
+	if (wt_pending__count() && !wt_pending__part(signal.handle))
+		return HSA_OK;
 	return CORE(hsa_signal_destroy, hsa_signal_destroy_fn)(signal);
 }
 
@@ -512,14 +518,15 @@ void wt_vq__rescue(void)
 
 static struct wt_vq *new_vq(void)
 {
+	struct wt_hold hold;
 	struct wt_vq *vq;
 	void *page;
 
-	wt_lock__take(queue_lock());
+	wt_lock__take(queue_lock(), &hold);
 	vq = free_vqs;
 	if (vq)
 		free_vqs = vq->next_free;
-	wt_lock__drop(queue_lock());
+	wt_lock__drop(queue_lock(), &hold);
 	if (!vq) {
 		/* never unmapped: a late look at a dead queue must find memory */
 		page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -557,11 +564,18 @@ static bool is_hardware_queue(const struct hsa_queue *queue)
 		       (uint64_t)queue;
 }
 
-struct wt_vq *wt_queue__adopt(struct hsa_queue *queue, hsa_agent agent, enum wt_queue_mode mode)
+/* Under a hold: what follows waits here and there, and holds much at the end. */
+static struct wt_vq *adopt(struct hsa_queue *queue, hsa_agent agent, enum wt_queue_mode mode)
 {
 	struct wt_device *device;
+	struct wt_hold hold;
 	struct wt_vq *vq;
 
+	/* a doorbell that comes before its packets needs somebody who rings again */
+	if (!wt_keeper__start()) {
+		wt_define__status("hsa", 2, "queues are not followed without a thread of our own");
+		return NULL;
+	}
 	wt_devices__find();
 	device = wt_device__of(agent);
 	vq = device && queue->size && !(queue->size & (queue->size - 1)) ? new_vq() : NULL;
@@ -584,10 +598,20 @@ struct wt_vq *wt_queue__adopt(struct hsa_queue *queue, hsa_agent agent, enum wt_
 		wt_define__status("hsa", 1, "a queue of another tool's cannot be followed");
 	announce(vq);
 	wt_device__sample(device);
-	wt_lock__take(queue_lock());
+	wt_lock__take(queue_lock(), &hold);
 	insert(vq);
-	wt_lock__drop(queue_lock());
-	wt_keeper__start();
+	wt_lock__drop(queue_lock(), &hold);
+	return vq;
+}
+
+struct wt_vq *wt_queue__adopt(struct hsa_queue *queue, hsa_agent agent, enum wt_queue_mode mode)
+{
+	struct wt_hold hold;
+	struct wt_vq *vq;
+
+	wt_hold__begin(&hold);
+	vq = adopt(queue, agent, mode);
+	wt_hold__end(&hold);
 	return vq;
 }
 
@@ -604,47 +628,75 @@ static hsa_status queue_create(hsa_agent agent, uint32_t size, uint32_t type,
 	return status;
 }
 
-/* Takes `busy` for good, so that nobody submits any more. */
-static void retire(struct wt_vq *vq)
+/* Takes `busy` for good, so that nobody submits any more. False: somebody does not end. */
+static bool take_busy(struct wt_vq *vq)
 {
-	struct wt_rec_queue_end rec = {.rec = {.type = WT_REC_QUEUE_END, .id = vq->number}};
-
-	for (;;) {
+	for (uint32_t tries = 0; tries < 1000000; tries++) {
 		uint32_t idle = 0;
 
 		if (atomic_compare_exchange_strong_explicit(&vq->busy, &idle, DYING,
 			    memory_order_acq_rel, memory_order_relaxed))
-			break;
+			return true;
 		sched_yield();
 	}
-	wt_lock__take(queue_lock());
+	return false;
+}
+
+/* The queue ends: from here on nobody finds it. False: somebody may still use it. */
+static bool retire(struct wt_vq *vq)
+{
+	struct wt_rec_queue_end rec = {.rec = {.type = WT_REC_QUEUE_END, .id = vq->number}};
+	struct wt_hold hold;
+	bool alone = take_busy(vq);
+
+	wt_lock__take(queue_lock(), &hold);
 	drop(vq);
-	wt_lock__drop(queue_lock());
+	wt_lock__drop(queue_lock(), &hold);
 	if (wt_hsa__recording())
 		wt_device__sample(vq->device);
 	rec.packets = vq->next;
 	rec.ended_ns = wt_clock__boottime_ns();
 	wt_define(&rec.rec, sizeof(rec), NULL, 0);
+	return alone;
 }
 
 static hsa_status queue_destroy(struct hsa_queue *queue)
 {
 	struct wt_vq *vq = wt_vq__find(queue);
+	struct wt_hold hold;
 	hsa_status status;
+	bool alone;
 
 	if (!vq)
 		return CORE(hsa_queue_destroy, hsa_queue_destroy_fn)(queue);
-	retire(vq);
+	alone = retire(vq);
 	status = CORE(hsa_queue_destroy, hsa_queue_destroy_fn)(queue);
 	/* now the GPU is done with the slot table's signals */
-	wt_pending__forget(vq);
+	alone &= wt_pending__forget(vq);
+	if (!alone || status != HSA_OK) {
+		wt_slots__leave(vq);
+		return status;
+	}
 	wt_slots__retire(vq);
-	wt_lock__take(queue_lock());
+	wt_lock__take(queue_lock(), &hold);
 	vq->queue = NULL;
 	vq->next_free = free_vqs;
 	free_vqs = vq;
-	wt_lock__drop(queue_lock());
+	wt_lock__drop(queue_lock(), &hold);
 	return status;
+}
+
+void wt_vq__leave_all(void)
+{
+	for (uint32_t i = 0; i < TABLE_SIZE; i++) {
+		struct wt_vq *vq = atomic_load_explicit(&table[i], memory_order_acquire);
+
+		if (!vq || vq == GONE)
+			continue;
+		/* neither memory nor state is given back: the GPU may be at it for a while */
+		retire(vq);
+		wt_slots__leave(vq);
+	}
 }
 
 /* We need the time stamps: an application that turns them off gets them all the same. */

@@ -173,6 +173,13 @@ bool wt_slots__make(struct wt_vq *vq)
 	return true;
 }
 
+void wt_slots__leave(struct wt_vq *vq)
+{
+	/* release: nothing that matters changes after this */
+	if (vq->shared)
+		atomic_store_explicit(&vq->shared->retired, 1, memory_order_release);
+}
+
 void wt_slots__retire(struct wt_vq *vq)
 {
 	struct wt_slots_shared *shared = vq->shared;

@@ -80,16 +80,17 @@ static hsa_status executable_freeze(hsa_executable executable, const char *optio
 {
 	hsa_status status =
 		CORE(hsa_executable_freeze, hsa_executable_freeze_fn)(executable, options);
+	struct wt_hold hold;
 	uint32_t generation;
 
 	if (status != HSA_OK || !wt_hsa__recording())
 		return status;
 	wt_devices__find();
-	wt_lock__take(code_lock());
+	wt_lock__take(code_lock(), &hold);
 	generation = atomic_load_explicit(&wt_hsa.code_generation, memory_order_relaxed) + 1;
 	tell_symbols(executable, generation);
 	atomic_store_explicit(&wt_hsa.code_generation, generation, memory_order_release);
-	wt_lock__drop(code_lock());
+	wt_lock__drop(code_lock(), &hold);
 	return status;
 }
 
@@ -100,13 +101,14 @@ static hsa_status executable_destroy(hsa_executable executable)
 			.rec = {.type = WT_REC_SYMBOLS_END},
 			.executable = executable.handle,
 		};
+		struct wt_hold hold;
 
-		wt_lock__take(code_lock());
+		wt_lock__take(code_lock(), &hold);
 		rec.rec.id =
 			atomic_load_explicit(&wt_hsa.code_generation, memory_order_relaxed) + 1;
 		wt_define(&rec.rec, sizeof(rec), NULL, 0);
 		atomic_store_explicit(&wt_hsa.code_generation, rec.rec.id, memory_order_release);
-		wt_lock__drop(code_lock());
+		wt_lock__drop(code_lock(), &hold);
 	}
 	return CORE(hsa_executable_destroy, hsa_executable_destroy_fn)(executable);
 }

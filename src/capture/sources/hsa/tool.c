@@ -114,6 +114,7 @@ bool OnLoad(struct hsa_api_table *table, uint64_t runtime_version, uint64_t fail
 	wt_hsa.foreign = other_tool_first();
 	wt_hsa.generation = wt_process.generation;
 	wt_hsa.load_cnt++;
+	atomic_store_explicit(&wt_process.live->hsa_here, 1, memory_order_release);
 	wt_queue__install(table->core, table->amd_ext);
 	wt_copies__install(table->amd_ext);
 	wt_symbols__install(table->core);
@@ -134,13 +135,19 @@ bool OnLoad(struct hsa_api_table *table, uint64_t runtime_version, uint64_t fail
 /* The runtime is going down: after this no function of it may be called. */
 void OnUnload(void)
 {
-	if (!atomic_exchange_explicit(&wt_hsa.active, false, memory_order_acq_rel))
+	if (!atomic_exchange_explicit(&wt_hsa.active, false, memory_order_acq_rel) ||
+		!wt_hsa__here())
 		return;
 	wt_keeper__stop();
 	if (wt_hsa__recording()) {
 		wt_pending__scan();
 		wt_devices__sample_all();
 	}
+	/* its queues and signals end with it, and their addresses come again with the next one */
+	wt_pending__forget(NULL);
+	wt_vq__leave_all();
+	atomic_store_explicit(&wt_hsa.device_cnt, 0, memory_order_relaxed);
+	atomic_store_explicit(&wt_process.live->hsa_here, 0, memory_order_release);
 	wt_hsa.generation = 0;
 }
 
@@ -155,7 +162,7 @@ static enum wt_probe probe(char *why, size_t why_bytes)
 
 static void flush(void)
 {
-	if (!atomic_load_explicit(&wt_hsa.active, memory_order_acquire))
+	if (!atomic_load_explicit(&wt_hsa.active, memory_order_acquire) || !wt_hsa__here())
 		return;
 	wt_keeper__stop();
 	if (wt_hsa__recording()) {
@@ -167,6 +174,7 @@ static void flush(void)
 /* The wrappers stay and pass through; nothing of the runtime is called on our own any more. */
 static void stop(void)
 {
+	wt_keeper__bar();
 }
 
 const struct wt_source wt_source_hsa = {
