@@ -53,6 +53,8 @@ static void say(
 	va_end(args);
 }
 
+#define NODES_MAX 256
+
 /* ---- the GPU ------------------------------------------------------------ */
 
 static void check_driver(struct finding *finding)
@@ -87,47 +89,50 @@ static unsigned long property(const char *path, const char *name)
 static void check_gpus(struct finding *finding)
 {
 	char text[400] = "";
-	glob_t nodes;
 	int cnt = 0;
 
-	if (!glob("/sys/class/kfd/kfd/topology/nodes/*/properties", 0, NULL, &nodes))
-		for (size_t i = 0; i < nodes.gl_pathc; i++) {
-			unsigned long version = property(nodes.gl_pathv[i], "gfx_target_version");
-			size_t length = strlen(text);
+	/* by their numbers, not by a look into the folder, which a virtual GPU does not have */
+	for (int node = 0; node < NODES_MAX; node++) {
+		size_t length = strlen(text);
+		unsigned long version;
+		char path[80];
 
-			/* a CPU is a node without SIMDs; 90010 is gfx90a: the last digits are
-			 * hexadecimal */
-			if (!property(nodes.gl_pathv[i], "simd_count"))
-				continue;
-			snprintf(text + length, sizeof(text) - length, "%sgfx%lu%lx%lx",
-				cnt++ ? ", " : "", version / 10000, version / 100 % 100,
-				version % 100);
-		}
-	globfree(&nodes);
+		snprintf(path, sizeof(path), "/sys/class/kfd/kfd/topology/nodes/%d/properties",
+			node);
+		/* a CPU is a node without SIMDs; 90010 is gfx90a: the last digits are hexadecimal
+		 */
+		if (!property(path, "simd_count"))
+			continue;
+		version = property(path, "gfx_target_version");
+		snprintf(text + length, sizeof(text) - length, "%sgfx%lu%lx%lx", cnt++ ? ", " : "",
+			version / 10000, version / 100 % 100, version % 100);
+	}
 	if (cnt)
 		say(finding, OK, "", "%d: %s", cnt, text);
 	else
-		say(finding, MISSING, "", "none");
+		say(finding, MISSING, "dmesg | grep amdgpu tells what the driver found", "none");
 }
 
 static void check_render(struct finding *finding)
 {
-	glob_t nodes;
 	size_t usable = 0, cnt = 0;
+	char path[40];
 
-	if (!glob("/dev/dri/renderD*", 0, NULL, &nodes)) {
-		cnt = nodes.gl_pathc;
-		for (size_t i = 0; i < cnt; i++)
-			usable += !access(nodes.gl_pathv[i], R_OK | W_OK);
+	for (int node = 128; node < 128 + NODES_MAX; node++) {
+		snprintf(path, sizeof(path), "/dev/dri/renderD%d", node);
+		if (access(path, F_OK))
+			continue;
+		cnt++;
+		usable += !access(path, R_OK | W_OK);
 	}
-	globfree(&nodes);
 	if (usable == cnt && cnt)
 		say(finding, OK, "", "%zu, all can be opened", cnt);
 	else if (cnt)
 		say(finding, NOTE, "add yourself to the groups render and video, then log in again",
 			"%zu of %zu can be opened", usable, cnt);
 	else
-		say(finding, MISSING, "", "/dev/dri/renderD* is not there");
+		say(finding, MISSING, "in a container: --device /dev/dri",
+			"/dev/dri/renderD* is not there");
 }
 
 /* ---- libraries ---------------------------------------------------------- */

@@ -167,6 +167,19 @@ static char *read_queries(FILE *file)
 	return text.data;
 }
 
+static void add_hint(struct wt_err **err, int code, const char *path)
+{
+	const char *text = wt_err__text(*err);
+
+	if (strstr(text, "readonly"))
+		wt_err__hint(err, "wavetap sql only reads");
+	else if (strstr(text, "no such"))
+		wt_err__hint(err,
+			"wavetap sql %s 'SELECT name, sql FROM sqlite_master' lists what there is",
+			path);
+	wt_err__wrap(err, code, "cannot answer the query");
+}
+
 int wt_cmd_sql(int argc, char **argv)
 {
 	struct settings settings = {0};
@@ -192,7 +205,7 @@ int wt_cmd_sql(int argc, char **argv)
 		else
 			code = run(&trace, typed ? typed : argv[2], &settings, &err);
 		if (code)
-			wt_err__wrap(&err, code, "cannot answer the query");
+			add_hint(&err, code, argv[1]);
 		free(typed);
 		wt_trace__close(&trace);
 	}

@@ -325,8 +325,9 @@ static int print_all(struct wt_summary *summary, const struct wt_facts *facts,
 	if (print_table(summary, row_cnt, false))
 		return -ENOMEM;
 	if (row_cnt < summary->rows.cnt)
-		printf("%s more rows; -n 0 prints all\n",
-			wt_units__count(more, summary->rows.cnt - row_cnt));
+		printf("%s more row%s; -n 0 prints all\n",
+			wt_units__count(more, summary->rows.cnt - row_cnt),
+			summary->rows.cnt - row_cnt == 1 ? "" : "s");
 	return 0;
 }
 
@@ -368,6 +369,20 @@ out:
 	return code;
 }
 
+/* One of the words of --by that are still to come. */
+static int refuse_by(unsigned by)
+{
+	const char *word = BY_WORDS;
+
+	for (; by; by--)
+		word = strchr(word, '|') + 1;
+	fprintf(stderr,
+		"wavetap: not yet: --by %.*s comes in a later version\nhint: --by kernel, api, "
+		"copy, stream, device or process\n",
+		(int)strcspn(word, "|"), word);
+	return WT_EXIT_USAGE;
+}
+
 int wt_cmd_summary(int argc, char **argv)
 {
 	struct settings settings = {.limit = UNSET, .until = UNSET};
@@ -382,7 +397,7 @@ int wt_cmd_summary(int argc, char **argv)
 		return wt_usage_error(
 			"summary", operand_cnt ? "one FILE at a time" : "which FILE?");
 	if (settings.by >= 6)
-		return wt_usage_error("summary", "not yet: this --by comes in a later version");
+		return refuse_by(settings.by);
 	if (settings.json && settings.csv)
 		return wt_usage_error("summary", "--json and --csv exclude each other");
 	if (settings.group && (code = regcomp(&group, settings.group, REG_EXTENDED))) {

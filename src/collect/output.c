@@ -179,8 +179,11 @@ int wt_output__check(
 	*strrchr(dir, '/') = 0;
 	if (make_dir) {
 		rc = make_parents(path);
-		if (rc)
-			return wt_err__errno(err, rc, "cannot make the directory %s", dir);
+		if (rc) {
+			wt_err__errno(err, rc, "cannot make the directory %s", dir);
+			wt_err__hint(err, "-d DIR names another place");
+			return rc;
+		}
 	}
 	if (stat(*dir ? dir : "/", &st)) {
 		rc = wt_err__errno(err, -errno, "cannot write to the directory %s", dir);

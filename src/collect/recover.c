@@ -216,19 +216,11 @@ static int drain_session(struct recover *r, struct wt_err **err)
 
 /* ---- all of it ------------------------------------------------------------------------- */
 
-static int find(struct recover *r, const char *what, struct wt_err **err)
+static int find_by_directory(struct recover *r, const char *what, struct wt_err **err)
 {
-	struct stat st;
 	ssize_t n;
 	int rc;
 
-	if (stat(what, &st))
-		return wt_err__errno(err, -errno, "no session at %s", what);
-	if (!S_ISDIR(st.st_mode)) {
-		if (!realpath(what, r->segment))
-			return wt_err__errno(err, -errno, "cannot open %s", what);
-		return read_segment(r, err);
-	}
 	rc = wt_session_dir__open(&r->dir, what, err);
 	if (rc)
 		return rc;
@@ -246,6 +238,25 @@ static int find(struct recover *r, const char *what, struct wt_err **err)
 	rc = read_segment(r, err);
 	if (!rc && r->session_id != r->dir.shared->session_id)
 		rc = wt_err__new(err, -EINVAL, "%s belongs to another session", r->segment);
+	return rc;
+}
+
+static int find(struct recover *r, const char *what, struct wt_err **err)
+{
+	struct stat st;
+	int rc;
+
+	if (stat(what, &st))
+		rc = wt_err__errno(err, -errno, "no session at %s", what);
+	else if (!S_ISDIR(st.st_mode) && !realpath(what, r->segment))
+		rc = wt_err__errno(err, -errno, "cannot open %s", what);
+	else if (!S_ISDIR(st.st_mode))
+		rc = read_segment(r, err);
+	else
+		return find_by_directory(r, what, err);
+	if (rc)
+		wt_err__hint(err, "recover takes the session directory that was named, or the file "
+				  "*" WT_SEGMENT_SUFFIX " beside where the trace was to be");
 	return rc;
 }
 

@@ -162,6 +162,7 @@ int wt_session_dir__open(struct wt_session_dir *dir, const char *path, struct wt
 	fd = openat(dir->fd, WT_SESSION_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0) {
 		rc = wt_err__errno(err, -errno, "%s is not a session of wavetap", path);
+		wt_err__hint(err, "sessions are called wavetap-UID-…, below /dev/shm or /tmp");
 		goto out;
 	}
 	if (flock(fd, LOCK_EX | LOCK_NB)) {

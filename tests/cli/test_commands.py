@@ -68,7 +68,7 @@ class Help(Case):
                         "view", "top", "start", "stop", "snapshot"):
             self.assertIn("not yet", self.error(command, "x", code=2))
         for by in ("range", "graph", "wait", "path", "rank"):
-            self.assertIn("not yet", self.error("summary", self.db, "--by", by, code=2))
+            self.assertIn(f"not yet: --by {by} ", self.error("summary", self.db, "--by", by, code=2))
 
     def test_mistakes(self):
         self.assertIn("did you mean wavetap summary", self.error("sumary", "x", code=2))
@@ -228,6 +228,7 @@ class Summary(Case):
         self.assertIn("Cijk", text)
         self.assertNotIn("vecAdd", text)
         self.assertIn("2 more rows; -n 0 prints all", text)
+        self.assertIn("\n1 more row; -n 0", self.out("summary", self.db, "-n", "2"))
         data = json.loads(self.out("summary", self.db, "--json", "--sort", "count"))
         self.assertEqual([row["count"] for row in data["rows"]], [3, 2, 1])
 
@@ -319,7 +320,11 @@ class Sql(Case):
                       f"ATTACH '{self.folder}/new.db' AS x; CREATE TABLE x.y(z)"):
             self.error("sql", self.db, query, code=1)
         self.assertFalse(os.path.exists(f"{self.folder}/new.db"))
-        self.assertIn("no such column", self.error("sql", self.db, "SELECT nonsense", code=1))
+        for query in ("SELECT nonsense", "SELECT * FROM absent"):
+            text = self.error("sql", self.db, query, code=1)
+            self.assertIn("no such", text)
+            self.assertIn("hint: wavetap sql", text)
+        self.assertIn("hint: wavetap sql only reads", self.error("sql", self.db, "DELETE FROM wt_op", code=1))
 
 
 class Files(Case):
@@ -345,6 +350,13 @@ class Files(Case):
             self.assertEqual(self.error("summary", path, code=1).count("hint: "), 1)
         self.assertIn("No such file", self.error("summary", "/nonexistent/x.db", code=1))
         self.assertIn("regular file", self.error("summary", self.folder, code=1))
+
+    def test_recover(self):
+        """What is no session is not taken for one."""
+        for path in ("/nonexistent", self.folder, self.db):
+            text = self.error("recover", path, code=1)
+            self.assertIn(path, text)
+            self.assertEqual(text.count("hint: "), 1, text)
 
     def test_views_instead_of_tables(self):
         """A view called wt_op could run for ever."""

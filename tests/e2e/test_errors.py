@@ -69,6 +69,13 @@ class Errors(Case):
         self.assertEqual(traced.stderr.count("hint:"), 1, traced)
         self.assertIn("GPU", self.lines(traced)[0])
 
+    def test_doctor(self):
+        """It finds the GPUs that programs find."""
+        result = self.run_command(self.vgpu([WAVETAP, "doctor"], gpus=2))
+        self.assertEqual(result.code, 0)
+        self.assertRegex(result.stdout, r"ok +GPUs +2: gfx\w+, gfx\w+")
+        self.assertRegex(result.stdout, r"ok +render nodes +2,")
+
     def test_no_rocm(self):
         """A program that never loads ROCm."""
         result = self.run_command(self.trace_command("true", options=("-o", "t.db")))
