@@ -257,7 +257,8 @@ static enum wt_recording join(void)
 {
 	struct wt_process *p = &wt_process;
 	pid_t pid = (pid_t)syscall(SYS_getpid);
-	bool forked = joined_pid && joined_pid != pid;
+	/* once a process, and never again in it: somebody before us was the parent (of any pid) */
+	bool forked = joined_pid != 0;
 
 	p->shared = NULL;
 	joined_pid = pid;

@@ -357,6 +357,21 @@ static void test_no_keeper(void **state)
 	assert_true(OnLoad(table, 1, 0, NULL));
 }
 
+/* HIP can be told to ring the hardware itself: a write index held back would stop it. */
+static void test_direct_doorbell(void **state)
+{
+	struct hsa_queue *queue;
+
+	(void)state;
+	setenv("DEBUG_CLR_DIRECT_DOORBELL", "1", 1);
+	queue = make_queue();
+	unsetenv("DEBUG_CLR_DIRECT_DOORBELL");
+	assert_null(wt_vq__find(queue));
+	dispatch(queue, (hsa_signal){0});
+	wait_executed(queue, 1);
+	end_queue(queue);
+}
+
 /* The collector goes, then the runtime: no thread of ours is left to call it. */
 static void test_keeper_ends_without_collector(void **state)
 {
@@ -403,6 +418,7 @@ int main(void)
 		cmocka_unit_test(test_queue_ends_while_signals_fire),
 		cmocka_unit_test(test_pool_mode),
 		cmocka_unit_test(test_no_keeper),
+		cmocka_unit_test(test_direct_doorbell),
 		cmocka_unit_test(test_keeper_ends_without_collector),
 	};
 

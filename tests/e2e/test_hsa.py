@@ -69,6 +69,18 @@ class Hsa(Case):
         counted = trace.lost().get(SHARED_SIGNAL, 0)
         self.assertEqual(counted, sum(o.untimed == SHARED_SIGNAL for o in trace.operations))
 
+    @need(WORKLOADS / "hsa_cycles")
+    def test_cycles(self):
+        """The runtime is started and ended twenty times; children fork and exit meanwhile."""
+        program = [WORKLOADS / "hsa_cycles", "20"]
+        plain, _ = self.untraced(program)
+        self.assertEqual(plain.code, 0, plain)
+        traced, _, trace = self.traced(program)
+        self.assert_undisturbed(plain, traced)
+        self.assert_nothing_lost(trace)
+        self.assertEqual(trace.value("SELECT count(*) FROM wt_queue"), 20)
+        self.assertEqual(trace.value("SELECT count(*) FROM wt_device"), 1)
+
 
 if __name__ == "__main__":
     unittest.main()

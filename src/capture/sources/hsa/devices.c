@@ -13,20 +13,48 @@ static void get(hsa_agent agent, uint32_t what, void *value)
 	CORE(hsa_agent_get_info, hsa_agent_get_info_fn)(agent, what, value);
 }
 
-static void announce(const struct wt_device *device)
+/*
+ * A device keeps its number when the runtime is started again and hands out
+ * other agents; it is told of once. Under the lock. False: known already.
+ */
+static bool give_number(struct wt_device *device, const struct wt_rec_device *rec)
+{
+	static struct {
+		uint32_t node, bdf;
+	} known[HSA_DEVICES];
+	static uint32_t known_cnt;
+
+	for (uint32_t i = 0; i < known_cnt; i++)
+		if (known[i].node == rec->node && known[i].bdf == rec->bdf) {
+			device->number = i;
+			return false;
+		}
+	device->number = known_cnt;
+	if (known_cnt == HSA_DEVICES)
+		return false;
+	known[known_cnt].node = rec->node;
+	known[known_cnt++].bdf = rec->bdf;
+	return true;
+}
+
+static void announce(struct wt_device *device)
 {
 	struct wt_rec_device rec = {
-		.rec = {.type = WT_REC_DEVICE, .id = device->number},
+		.rec = {.type = WT_REC_DEVICE},
 		.agent = device->agent.handle,
+		.node = UINT32_MAX,
 		.bdf = UINT32_MAX,
 	};
 	char name[64] = "", product[64] = "", uuid[64] = "";
 
+	get(device->agent, HSA_AGENT_DRIVER_NODE, &rec.node);
+	get(device->agent, HSA_AGENT_BDFID, &rec.bdf);
+	if (!give_number(device, &rec))
+		return;
+	rec.rec.id = device->number;
 	get(device->agent, HSA_AGENT_NAME, name);
 	get(device->agent, HSA_AGENT_PRODUCT_NAME, product);
 	get(device->agent, HSA_AGENT_UUID, uuid);
-	get(device->agent, HSA_AGENT_DRIVER_NODE, &rec.node);
-	get(device->agent, HSA_AGENT_BDFID, &rec.bdf);
 	get(device->agent, HSA_AGENT_COMPUTE_UNITS, &rec.compute_units);
 	get(device->agent, HSA_AGENT_CLOCK_MHZ, &rec.clock_mhz);
 	if (!strncmp(uuid, "GPU-", 4))
@@ -45,7 +73,7 @@ static hsa_status on_agent(hsa_agent agent, void *unused)
 	get(agent, HSA_AGENT_DEVICE, &kind);
 	if (kind != HSA_DEVICE_GPU || cnt == HSA_DEVICES)
 		return HSA_OK;
-	wt_hsa.devices[cnt] = (struct wt_device){.agent = agent, .number = cnt};
+	wt_hsa.devices[cnt] = (struct wt_device){.agent = agent};
 	announce(&wt_hsa.devices[cnt]);
 	/* release: the entry is whole before it is counted */
 	atomic_store_explicit(&wt_hsa.device_cnt, cnt + 1, memory_order_release);

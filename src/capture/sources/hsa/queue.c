@@ -13,6 +13,7 @@
 #include "capture/sources/hsa/hsa.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -564,12 +565,26 @@ static bool is_hardware_queue(const struct hsa_queue *queue)
 		       (uint64_t)queue;
 }
 
+/* Why this queue must stay as it is, or NULL. */
+static const char *unfit(const struct hsa_queue *queue, enum wt_queue_mode mode)
+{
+	const char *direct = getenv("DEBUG_CLR_DIRECT_DOORBELL");
+
+	/* HIP then rings past us: the hardware would wait for a write index that we hold back */
+	if (mode == WT_QUEUE_SLOTS && direct && *direct && strcmp(direct, "0"))
+		return "queues are not followed: DEBUG_CLR_DIRECT_DOORBELL passes us by";
+	if (!queue->size || queue->size & (queue->size - 1))
+		return "a queue is not followed: its size is no power of two";
+	return NULL;
+}
+
 /* Under a hold: what follows waits here and there, and holds much at the end. */
 static struct wt_vq *adopt(struct hsa_queue *queue, hsa_agent agent, enum wt_queue_mode mode)
 {
 	struct wt_device *device;
 	struct wt_hold hold;
 	struct wt_vq *vq;
+	const char *why;
 
 	/* a doorbell that comes before its packets needs somebody who rings again */
 	if (!wt_keeper__start()) {
@@ -578,9 +593,14 @@ static struct wt_vq *adopt(struct hsa_queue *queue, hsa_agent agent, enum wt_que
 	}
 	wt_devices__find();
 	device = wt_device__of(agent);
-	vq = device && queue->size && !(queue->size & (queue->size - 1)) ? new_vq() : NULL;
-	if (!vq)
+	if (!device)
 		return NULL;
+	why = unfit(queue, mode);
+	vq = why ? NULL : new_vq();
+	if (!vq) {
+		wt_define__status("hsa", 2, why ? why : "a queue is not followed: no memory");
+		return NULL;
+	}
 	vq->queue = queue;
 	vq->ring = queue->base_address;
 	vq->read_index_size = queue->size;

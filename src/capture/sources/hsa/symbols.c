@@ -63,7 +63,7 @@ static void tell_symbols(hsa_executable executable, uint32_t generation)
 	}
 	for (uint32_t i = 0; i < atomic_load_explicit(&wt_hsa.device_cnt, memory_order_acquire);
 		i++) {
-		walk.device = i;
+		walk.device = wt_hsa.devices[i].number;
 		CORE(hsa_executable_iterate_agent_symbols,
 			hsa_executable_iterate_agent_symbols_fn)
 		(executable, wt_hsa.devices[i].agent, on_symbol, &walk);
