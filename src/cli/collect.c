@@ -168,6 +168,14 @@ int wt_cli__words_from_environment(const struct wt_option *options, void *settin
 	return rc ? -1 : 0;
 }
 
+/* The collector leaves the folder that it was started in. */
+static const char *absolute(const char *dir)
+{
+	static char path[PATH_MAX];
+
+	return dir && *dir && *dir != '/' && realpath(dir, path) ? path : dir;
+}
+
 static int fill(struct collect_settings *s, struct wt_collect_options *o, struct wt_err **err)
 {
 	int rc;
@@ -176,7 +184,7 @@ static int fill(struct collect_settings *s, struct wt_collect_options *o, struct
 	o->settings.follow = !s->follow;
 	o->schema = s->schema ? WT_SCHEMA_RPD : WT_SCHEMA_WAVETAP;
 	o->exists = s->append ? WT_STORE_APPEND : s->force ? WT_STORE_REPLACE : WT_STORE_REFUSE;
-	o->session_dir = s->session_dir;
+	o->session_dir = absolute(s->session_dir);
 	o->command = s->command;
 	o->wait_primary = s->wait;
 	o->interactive = s->interactive || s->verbose;

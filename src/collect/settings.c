@@ -70,8 +70,12 @@ int wt_settings__want(struct wt_settings *settings, const char *list, struct wt_
 		at += length;
 		at += *at == ',';
 	}
-	if (!want)
-		return wt_err__new(err, -EINVAL, "-t names nothing to record");
+	if (!want) {
+		int rc = wt_err__new(err, -EINVAL, "-t names nothing to record");
+
+		wt_err__hint(err, "-t takes kernel,copy,hip,roctx,mem");
+		return rc;
+	}
 	if (want == WT_WANT_ROCTX) {
 		int rc = wt_err__new(err, -EINVAL, "not yet: -t roctx comes in a later version");
 

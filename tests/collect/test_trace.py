@@ -138,6 +138,7 @@ class Trace(unittest.TestCase):
                                (("-t", "kernel,colour"), ("colour",)),
                                (("-t", "mem"), ("hip",)),
                                (("-t", "roctx"), ("not yet", "roctx")),
+                               (("-t", ","), ("nothing", "hint: -t")),
                                (("--mode", "wild"), ("wild",)),
                                (("--mode", "graph"), ("not yet", "--graph graph")),
                                (("--graph", "graph"), ("not yet", "--graph graph")),
@@ -185,6 +186,13 @@ class Trace(unittest.TestCase):
         _, _, err = self.trace("true", options=("--follow", "no", "-o", "t.db"))
         self.assertIn("hint: --follow no", err)
 
+    def test_relative_session_dir(self):
+        (self.dir / "sessions").mkdir()
+        code, out, err = self.trace(PRODUCER, "-n", 9, options=("--session-dir", "sessions", "-o", "t.db"))
+        self.assertEqual((code, out, err), (0, "", ""))
+        self.assert_counts(9)
+        self.assertEqual(list((self.dir / "sessions").iterdir()), [])
+
     def test_refused_variables(self):
         """A variable means what its option means."""
         mark = self.dir / "started"
@@ -224,7 +232,6 @@ class Trace(unittest.TestCase):
             file.write(struct.pack("=I", 3))
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
-        self.assert_counts(100)
         self.assertIn("2 processes not recorded",
                       self.count("SELECT group_concat(text) FROM wt_status WHERE level <> 'info'"))
 
@@ -337,11 +344,10 @@ class Trace(unittest.TestCase):
 
     def test_unfinished_is_named_once(self):
         process = self.start(WAVETAP, "trace", "--session-dir", self.dir, "-o", "t.db",
-                             PRODUCER, "-n", 100, "-x", "hang")
+                             PRODUCER, "-n", 20000, "-p", 50)
         session = self.wait_joined()
         os.kill(self.collector_of(session), signal.SIGKILL)
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=120)
         again = (WAVETAP, "trace", "--session-dir", self.dir, "-f", "-o", "other.db", PRODUCER, "-n", "10")
         # nobody reads it in a pipe; on a terminal it is said once
         self.assertEqual(self.run_it(*again)[2], "")
@@ -351,8 +357,8 @@ class Trace(unittest.TestCase):
         self.assertNotIn("never finished", self.on_terminal(*again))
         process = subprocess.run([str(WAVETAP), "recover", str(session)], cwd="/", env=self.env, text=True,
                                  capture_output=True, check=True)
-        self.assertIn(f"{self.dir}/t.db: 100 operations", process.stdout)
-        self.assert_counts(100)
+        self.assertIn(f"{self.dir}/t.db: ", process.stdout)
+        self.assert_counts(20000)
         self.assert_clean("t.db", "other.db")
 
     def test_forgets_what_has_no_segment(self):
