@@ -42,8 +42,8 @@ static void thread_ends(void *arg)
 	struct wt_thread *thread = arg;
 	struct wt_hold hold;
 
-	/* a fork's child inherits the key's value, not the ring */
-	if (!wt_process.live || thread->generation != wt_process.generation)
+	/* a fork's child inherits the key's value, not the ring, whether it has joined or not */
+	if (!wt_recording_now() || thread->generation != wt_process.generation)
 		return;
 	wt_tls.generation = 0;
 	wt_tls.thread = NULL;

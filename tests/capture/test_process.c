@@ -93,6 +93,37 @@ static void test_fork(void **state)
 	assert_non_null(fake_session__map(WT_FILE_RING, 1, 0, &bytes));
 }
 
+static void end_process(void *unused)
+{
+	(void)unused;
+	_exit(0);
+}
+
+/* The forking thread ends in the child: its ring goes on to be the parent's. */
+static void test_child_ends_its_thread(void **state)
+{
+	struct wt_ring_shared *ring = wt_tls.thread->ring.shared;
+	uint32_t index = atomic_load(&ring->thread_index);
+	pthread_key_t last;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_true(index > 0);
+	atomic_store(&ring->call_start_tsc, 1);
+	pid = fork();
+	if (!pid) {
+		/* a key made later: its destructor comes after ours */
+		pthread_key_create(&last, end_process);
+		pthread_setspecific(last, &last);
+		pthread_exit(NULL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(atomic_load(&ring->thread_index), index);
+	assert_int_equal(atomic_load(&ring->call_start_tsc), 1);
+	atomic_store(&ring->call_start_tsc, 0);
+}
+
 static void *thread_main(void *arg)
 {
 	(void)arg;
@@ -266,6 +297,7 @@ int main(void)
 		cmocka_unit_test(test_join_and_record),
 		cmocka_unit_test(test_errno_is_kept),
 		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_child_ends_its_thread),
 		cmocka_unit_test(test_threads_reuse_rings),
 		cmocka_unit_test(test_children_keep_the_session),
 		cmocka_unit_test(test_large_environment_on_a_small_stack),
