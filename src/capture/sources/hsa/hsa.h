@@ -5,7 +5,8 @@
  *   tool.c	OnLoad/OnUnload: takes the tables, replaces entries
  *   devices.c	GPUs and their clocks
  *   queue.c	virtual write index: reserve, patch at the doorbell, hand on
- *   slots.c	a queue's slot table: memory, self-test
+ *   slots.c	a queue's slot table
+ *   selftest.c	does the GPU stamp that memory?
  *   pending.c	operations whose stamps lie in a signal that is not ours
  *   copies.c	hsa_amd_memory_async_copy*
  *   symbols.c	kernel symbols and their generations
@@ -26,7 +27,7 @@
 struct wt_device {
 	hsa_agent agent;
 	uint32_t number;
-	uint8_t stamps;		/* self-test: 0 not run, 1 the GPU stamps our memory, 2 it does not */
+	_Atomic uint8_t stamps;	/* the self-test's result: selftest.c */
 	_Atomic uint64_t seed_ticks; /* a tick, and the time it was converted to; 0: none yet */
 	uint64_t seed_ns;
 	double ticks_per_ns;
@@ -118,6 +119,11 @@ bool wt_slots__make(struct wt_vq *vq);
 void wt_slots__retire(struct wt_vq *vq);
 /* As above, but the memory stays: somebody may still write there. */
 void wt_slots__leave(struct wt_vq *vq);
+
+/* ---- selftest.c ---- */
+/* Does the GPU write to that signal? Once a device; others wait for the result, not for long. */
+bool wt_selftest__passes(struct wt_device *device, struct wt_signal *signal, uint64_t signal_gpu);
+void wt_selftest__settle(void); /* before the runtime goes down */
 
 /* ---- pending.c ---- */
 enum wt_pending_kind { WT_PENDING_OP, WT_PENDING_COPY };

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* A queue's slot table: shared memory that the GPU can stamp, and the test that it does. */
+/* A queue's slot table: shared memory that the GPU can stamp, and what to do where it cannot. */
 #include "capture/sources/hsa/hsa.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "capture/files.h"
 
 #define MIN_CAPACITY  32768u /* slack for the collector: some 40 ms at the highest dispatch rates */
-#define TEST_PACKETS  64u
-#define TEST_WAIT_US  2000000u
-#define TEST_STEP_US  50u
 
 static struct wt_slots_shared *map_table(struct wt_vq *vq, uint32_t capacity)
 {
@@ -52,61 +48,6 @@ static bool lock_for_gpu(struct wt_vq *vq)
 	return true;
 }
 
-static void test_barrier(struct hsa_queue *queue, uint64_t signal)
-{
-	struct hsa_dispatch_packet *packet = queue->base_address;
-	uint32_t header = HSA_PACKET_BARRIER_AND | 1u << HSA_HEADER_BARRIER_BIT |
-			  (uint32_t)HSA_FENCE_SYSTEM << HSA_HEADER_RELEASE_BIT;
-	uint64_t index = CORE(hsa_queue_add_write_index_screlease, hsa_queue_add_index_fn)(queue, 1);
-
-	packet += index % queue->size;
-	/* a barrier-AND: no dependency, completion signal where a dispatch has its own */
-	packet->workgroup[0] = packet->workgroup[1] = 0;
-	for (int i = 0; i < 3; i++)
-		packet->grid[i] = 0;
-	packet->private_segment_size = packet->group_segment_size = 0;
-	packet->kernel_object = packet->reserved2 = 0;
-	packet->kernarg_address = NULL;
-	packet->completion_signal.handle = signal;
-	__atomic_store_n((uint32_t *)packet, header, __ATOMIC_RELEASE);
-	CORE(hsa_signal_store_screlease, hsa_signal_store_fn)
-	(queue->doorbell_signal, (int64_t)index);
-}
-
-/*
- * Does the GPU stamp a signal in this memory? One barrier packet on a queue of
- * our own, so that the application's queue holds nothing but its packets.
- */
-static bool self_test(struct wt_vq *vq)
-{
-	struct wt_signal *signal = &vq->signals[0];
-	const struct timespec step = {0, TEST_STEP_US * 1000};
-	struct hsa_queue *queue = NULL;
-	bool stamped;
-
-	if (CORE(hsa_queue_create, hsa_queue_create_fn)(vq->device->agent, TEST_PACKETS, 0, NULL,
-		    NULL, UINT32_MAX, UINT32_MAX, &queue) != HSA_OK)
-		return false;
-	AMD(hsa_amd_profiling_set_profiler_enabled, hsa_amd_profiling_set_profiler_enabled_fn)
-	(queue, 1);
-	signal->kind = 1;
-	atomic_store_explicit(&signal->value, 1, memory_order_relaxed);
-	test_barrier(queue, vq->signals_gpu);
-	for (uint32_t us = 0; us < TEST_WAIT_US; us += TEST_STEP_US) {
-		/* acquire: the stamps were written before the value */
-		if (atomic_load_explicit(&signal->value, memory_order_acquire) <= 0)
-			break;
-		nanosleep(&step, NULL);
-	}
-	stamped = atomic_load_explicit(&signal->value, memory_order_acquire) == 0 &&
-		  atomic_load_explicit(&signal->end_ticks, memory_order_relaxed) != 0;
-	CORE(hsa_queue_destroy, hsa_queue_destroy_fn)(queue);
-	if (stamped)
-		wt_device__seed(vq->device,
-			atomic_load_explicit(&signal->end_ticks, memory_order_relaxed));
-	return stamped;
-}
-
 static void make_pool(struct wt_vq *vq)
 {
 	size_t bytes = WT_POOL_SIGNALS * sizeof(*vq->pool);
@@ -130,7 +71,7 @@ static void make_pool(struct wt_vq *vq)
 static void choose_mode(struct wt_vq *vq)
 {
 	struct wt_device *device = vq->device;
-	bool locked;
+	bool locked, stamps;
 	char text[128];
 
 	if (wt_hsa.foreign && vq->mode == WT_QUEUE_SLOTS) {
@@ -140,9 +81,8 @@ static void choose_mode(struct wt_vq *vq)
 	}
 	locked = lock_for_gpu(vq);
 	/* also where we only follow: it gives the first tick for the clock pairs */
-	if (locked && !device->stamps)
-		device->stamps = self_test(vq) ? 1 : 2;
-	if (vq->mode == WT_QUEUE_SLOTS && locked && device->stamps == 1)
+	stamps = locked && wt_selftest__passes(device, &vq->signals[0], vq->signals_gpu);
+	if (vq->mode == WT_QUEUE_SLOTS && stamps)
 		return;
 	make_pool(vq);
 	if (vq->mode == WT_QUEUE_SLOTS) {

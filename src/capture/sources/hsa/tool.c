@@ -138,6 +138,7 @@ void OnUnload(void)
 	if (!atomic_exchange_explicit(&wt_hsa.active, false, memory_order_acq_rel) ||
 		!wt_hsa__here())
 		return;
+	wt_selftest__settle();
 	wt_keeper__stop();
 	if (wt_hsa__recording()) {
 		wt_pending__scan();
