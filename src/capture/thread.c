@@ -11,6 +11,8 @@
 
 #include "capture/files.h"
 
+#define SMALL_RING_BYTES (256u << 10)
+
 __thread struct wt_tls wt_tls __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t end_key;
@@ -56,11 +58,24 @@ static void thread_ends(void *arg)
 	wt_lock__drop(&wt_process.live->thread_lock, &hold);
 }
 
+/* Smaller where half of the session's memory is given out: many threads rather than few. */
+static uint32_t ring_bytes(void)
+{
+	const struct wt_settings *settings = &wt_process.settings;
+	uint64_t used = atomic_load_explicit(&wt_process.session->buffer_used_bytes,
+		memory_order_relaxed);
+
+	return used > settings->buffer_bytes / 2 && settings->ring_bytes > SMALL_RING_BYTES
+		       ? SMALL_RING_BYTES
+		       : settings->ring_bytes;
+}
+
 static struct wt_thread *new_ring(void)
 {
 	struct wt_process *p = &wt_process;
+	uint32_t capacity = ring_bytes();
 	uint32_t number = atomic_fetch_add_explicit(&p->shared->ring_cnt, 1, memory_order_relaxed);
-	size_t bytes = WT_RING_HEADER_BYTES + (size_t)p->settings.ring_bytes;
+	size_t bytes = WT_RING_HEADER_BYTES + (size_t)capacity;
 	struct wt_thread *thread = new_entry();
 	struct wt_new_file file;
 	void *map;
@@ -70,7 +85,7 @@ static struct wt_thread *new_ring(void)
 	map = wt_files__create(&file, WT_FILE_RING, p->shared->number, number, bytes);
 	if (!map)
 		return NULL;
-	wt_ring__init(&thread->ring, map, p->settings.ring_bytes, p->shared->number, number);
+	wt_ring__init(&thread->ring, map, capacity, p->shared->number, number);
 	return wt_files__publish(&file) ? thread : NULL;
 }
 

@@ -21,8 +21,8 @@
 #include "core/session.h"
 #include "store/store.h"
 
-/* 13,000 launches: 10 ms and more at the highest rates, in which the collector gets the CPU. */
-#define WT_RING_BYTES_DEFAULT   (1u << 20)
+/* 26,000 launches: 25 ms and more at the highest rates, in which the collector gets the CPU. */
+#define WT_RING_BYTES_DEFAULT   (2u << 20)
 #define WT_BUFFER_BYTES_DEFAULT (512ull << 20)
 
 struct wt_collect_options {
