@@ -39,6 +39,9 @@ static int add_device(
 
 	if (!device)
 		return -ENOMEM;
+	if (device->described)
+		return -EINVAL; /* the first one counts */
+	device->described = true;
 	row = (struct wt_store_device){
 		.id = device->id,
 		.process_id = process->id,

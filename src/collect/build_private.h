@@ -20,6 +20,7 @@ struct wt_build_held {
 };
 
 struct wt_build_device {
+	bool described;
 	uint32_t id, number;
 	struct wt_clock_line clock;
 	WT_VEC(struct wt_build_held) held;

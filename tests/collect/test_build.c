@@ -476,6 +476,18 @@ static void test_twice(void **state)
 	done();
 }
 
+/* A device that is described again must not cost the trace: the first description counts. */
+static void test_device_twice(void **state)
+{
+	(void)state;
+	usual();
+	device();
+	process_end(0);
+	build(0);
+	assert_int_equal(number("SELECT count(*) FROM wt_device"), 1);
+	done();
+}
+
 static void test_no_clock(void **state)
 {
 	struct wt_build_options options = {.segment = segment, .output = output};
@@ -513,6 +525,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_in_flight_and_losses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_blits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_twice, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_device_twice, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_clock, set_up, tear_down),
 		cmocka_unit_test(test_blit_names),
 	};
