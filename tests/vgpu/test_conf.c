@@ -263,6 +263,32 @@ static void blocked_waiters(void **state)
 		vg_event__destroy(ids[i]);
 }
 
+static void *wait_in_thread(void *arg)
+{
+	return (void *)(uintptr_t)wait_for(arg, 1, false, 0);
+}
+
+/* One thread sets an event, finds it set and sleeps; the one it was meant for comes later. */
+static void second_taker(void **state)
+{
+	uint32_t id = new_event(true);
+	pthread_t t;
+	void *result;
+
+	(void)state;
+	vg_event__set(id);
+	assert_int_equal(wait_for(&id, 1, false, 0), KFD_IOC_WAIT_RESULT_COMPLETE);
+	assert_int_equal(wait_for(&id, 1, false, 0), KFD_IOC_WAIT_RESULT_TIMEOUT);
+	pthread_create(&t, NULL, wait_in_thread, &id);
+	pthread_join(t, &result);
+	assert_int_equal((uintptr_t)result, KFD_IOC_WAIT_RESULT_COMPLETE);
+	/* once */
+	pthread_create(&t, NULL, wait_in_thread, &id);
+	pthread_join(t, &result);
+	assert_int_equal((uintptr_t)result, KFD_IOC_WAIT_RESULT_TIMEOUT);
+	vg_event__destroy(id);
+}
+
 static void event_age(void **state)
 {
 	uint32_t id = new_event(true);
@@ -332,6 +358,7 @@ int main(void)
 		cmocka_unit_test(translation_while_changing),
 		cmocka_unit_test(events),
 		cmocka_unit_test(blocked_waiters),
+		cmocka_unit_test(second_taker),
 		cmocka_unit_test(event_age),
 		cmocka_unit_test(event_limit),
 		cmocka_unit_test(fork_starts_afresh),
