@@ -2,7 +2,7 @@
 /*
  * A program for `wavetap trace`: joins the session of WAVETAP_SESSION and
  * makes events. fake_producer [-t THREADS] [-n CALLS] [-m] [-p PAUSE_EVERY]
- * [-x exit|kill|exec|hang] [-c CODE]
+ * [-x exit|kill|exec|hang] [-c CODE]; with hang it prints its pid first
  */
 #include <signal.h>
 #include <stdio.h>
@@ -50,7 +50,11 @@ int main(int argc, char **argv)
 		raise(SIGKILL);
 	if (!strcmp(end, "exec"))
 		execl("/proc/self/exe", argv[0], "-n", "10", NULL);
-	if (!strcmp(end, "hang"))
+	if (!strcmp(end, "hang")) {
+		/* all events are made: whoever waits for that may go on */
+		printf("%d\n", (int)getpid());
+		fflush(stdout);
 		pause();
+	}
 	return code;
 }

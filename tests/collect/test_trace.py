@@ -16,6 +16,9 @@ BUILD = pathlib.Path(os.environ["WAVETAP_BUILD"]).resolve()
 WAVETAP, PRODUCER = BUILD / "wavetap", pathlib.Path(os.environ["FAKE_PRODUCER"]).resolve()
 LIBRARY = BUILD / "libwavetap.so"
 
+# a producer that goes on when the shell ends; its pid is printed when its events are made
+OUTLIVES = f"{{ {PRODUCER} -n 100 -x hang & }} | {{ read pid; echo $pid; }}"
+
 
 class Trace(unittest.TestCase):
     def setUp(self):
@@ -270,7 +273,7 @@ class Trace(unittest.TestCase):
 
     def test_waits_for_the_tree(self):
         """A grandchild that outlives the command is in the trace; with --wait primary it is not waited for."""
-        script = f"({PRODUCER} -n 100 -x hang & echo $!; sleep 0.3)"
+        script = f"({OUTLIVES})"
         process = self.start(WAVETAP, "trace", "--session-dir", self.dir, "-o", "t.db",
                              "sh", "-c", script)
         child = int(process.stdout.readline())
@@ -290,7 +293,7 @@ class Trace(unittest.TestCase):
 
     def test_ctrl_c_ends_the_waiting(self):
         process = self.start(WAVETAP, "trace", "--session-dir", self.dir, "-o", "t.db",
-                             "sh", "-c", f"{PRODUCER} -n 100 -x hang & echo $!; sleep 0.3")
+                             "sh", "-c", OUTLIVES)
         child = int(process.stdout.readline())
         time.sleep(1)
         process.send_signal(signal.SIGINT)
