@@ -9,9 +9,6 @@
 #include "core/ring.h"
 #include "core/slot.h"
 
-#define TABLE_SLOTS           32768u /* as the library makes them for the queues of HIP */
-#define SLOT_AND_SIGNAL_BYTES (sizeof(struct wt_slot) + sizeof(struct wt_signal))
-
 void wt_settings__defaults(struct wt_settings *settings)
 {
 	*settings = (struct wt_settings){
@@ -167,7 +164,7 @@ int wt_settings__take(
 
 /* A process file, a thread's ring, and a queue's slot table. */
 static_assert(WT_PROCESS_FILE_BYTES + WT_RING_HEADER_BYTES + WT_RING_BYTES_DEFAULT +
-			      WT_SLOTS_HEADER_BYTES + TABLE_SLOTS * SLOT_AND_SIGNAL_BYTES <=
+			      WT_SLOTS_FILE_BYTES(WT_SLOTS_MIN_CAPACITY) <=
 		      WT_BUFFER_BYTES_MIN,
 	"one thread and one queue");
 

@@ -116,9 +116,16 @@ struct wt_slots_shared {
 static_assert(offsetof(struct wt_slots_shared, submitted) == 64, "slots header");
 static_assert(sizeof(struct wt_slots_shared) == 128, "slots header");
 
+/* Slack for the collector: some 40 ms at the highest dispatch rates. */
+#define WT_SLOTS_MIN_CAPACITY 32768u
+
+#define WT_SLOTS_FILE_BYTES(capacity)                                                        \
+	(WT_SLOTS_HEADER_BYTES +                                                             \
+		(size_t)(capacity) * (sizeof(struct wt_slot) + sizeof(struct wt_signal)))
+
 static inline size_t wt_slots__file_bytes(uint32_t capacity)
 {
-	return WT_SLOTS_HEADER_BYTES + (size_t)capacity * 128;
+	return WT_SLOTS_FILE_BYTES(capacity);
 }
 
 /* One operation as it is stored in the segment file. */

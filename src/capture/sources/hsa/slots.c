@@ -7,8 +7,6 @@
 
 #include "capture/files.h"
 
-#define MIN_CAPACITY  32768u /* slack for the collector: some 40 ms at the highest dispatch rates */
-
 static struct wt_slots_shared *map_table(struct wt_vq *vq, uint32_t capacity)
 {
 	struct wt_process *p = &wt_process;
@@ -96,7 +94,7 @@ static void choose_mode(struct wt_vq *vq)
 
 bool wt_slots__make(struct wt_vq *vq)
 {
-	uint32_t capacity = MIN_CAPACITY;
+	uint32_t capacity = WT_SLOTS_MIN_CAPACITY;
 
 	while (capacity < 2 * vq->read_index_size && capacity < WT_SLOTS_MAX_CAPACITY)
 		capacity *= 2;
