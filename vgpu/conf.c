@@ -7,30 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Compute units, engines and names as in the driver's tables; device and revision numbers select
- * the marketing name in libdrm's amdgpu.ids. Only gfx9: later chips have other SDMA packets.
- */
-static const struct vg_arch archs[] = {
-	{"gfx90a", 90010, 0x740f, 2, 0x3d, "aldebaran", 104, 8, 14, 8, true},
-	{"gfx908", 90008, 0x738c, 1, 0x32, "arcturus", 120, 8, 16, 10, true},
-	{"gfx906", 90006, 0x66a1, 2, 0x28, "vega20", 60, 4, 16, 10, true},
-	{"gfx900", 90000, 0x6860, 0, 0x01, "vega10", 64, 4, 16, 10, false},
-};
-
-const struct vg_arch *vg_arch_at(unsigned i)
-{
-	return i < sizeof archs / sizeof *archs ? &archs[i] : NULL;
-}
-
-const struct vg_arch *vg_arch_find(const char *name)
-{
-	for (unsigned i = 0; vg_arch_at(i); i++)
-		if (!strcmp(archs[i].name, name))
-			return &archs[i];
-	return NULL;
-}
-
 static bool parse_ns(const char *text, size_t len, uint64_t *ns)
 {
 	uint64_t v = 0;
@@ -128,9 +104,9 @@ void vg_conf__load(struct vg_conf *conf)
 
 	conf->gpu_cnt = (int)env_long("VGPU_GPUS", 0, VG_MAX_GPUS, 1);
 	s = env("VGPU_ARCH");
-	conf->arch = s ? vg_arch_find(s) : NULL;
-	if (!conf->arch)
-		conf->arch = &archs[0];
+	conf->model = s ? vg_model_find(s) : NULL;
+	if (!conf->model)
+		conf->model = vg_model_at(0);
 	conf->kernel_ns = 5000;
 	s = env("VGPU_KERNEL_NS");
 	if (s && vg_conf__parse_kernel_ns(conf, s, &bad))

@@ -189,7 +189,7 @@ static int available_memory(union kfd_args *a)
 
 	if (gpu < 0)
 		return -EINVAL;
-	a->available.available = VG_VRAM_BYTES - vg_mem__vram_used(gpu);
+	a->available.available = vg_proc()->conf.model->vram_bytes - vg_mem__vram_used(gpu);
 	return 0;
 }
 

@@ -92,7 +92,7 @@ int vg_mem__alloc(struct kfd_ioctl_alloc_memory_of_gpu_args *a)
 		return -ENOMEM;
 	vg_lock(&s->lock);
 	if (a->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM &&
-		a->size > VG_VRAM_BYTES - s->vram_used[gpu]) {
+		a->size > vg_proc()->conf.model->vram_bytes - s->vram_used[gpu]) {
 		vg_unlock(&s->lock);
 		return -ENOMEM;
 	}

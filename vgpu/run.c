@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* vgpu-run: runs a command on the virtual GPU. */
+#include "model.h"
 #include "run.h"
 
 #include <errno.h>
@@ -95,14 +96,16 @@ static bool is_kernel_ns(const char *s)
 	return true;
 }
 
-static bool is_arch(const char *s)
+/* "--arch gfx90a, gfx908": what there is. */
+static const char *arch_hint(void)
 {
-	static const char *const names[] = {"gfx90a", "gfx908", "gfx906", "gfx900"};
+	static char text[200];
+	size_t len = (size_t)snprintf(text, sizeof text, "--arch ");
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(s, names[i]))
-			return true;
-	return false;
+	for (unsigned i = 0; vg_model_at(i) && len < sizeof text; i++)
+		len += (size_t)snprintf(
+			text + len, sizeof text - len, "%s%s", i ? ", " : "", vg_model_at(i)->name);
+	return text;
 }
 
 static int set(const char *variable, const char *value)
@@ -135,9 +138,8 @@ static int apply(int key, const char *value, char *log)
 				"--gpus %s: a number from 0 to 8 is needed", value);
 		return set("VGPU_GPUS", value);
 	case 'a':
-		if (!is_arch(value))
-			return run_fail(EXIT_OWN, "--arch gfx90a, gfx908, gfx906 or gfx900",
-				"--arch %s is not emulated", value);
+		if (!vg_model_find(value))
+			return run_fail(EXIT_OWN, arch_hint(), "--arch %s is not emulated", value);
 		return set("VGPU_ARCH", value);
 	case 'k':
 		if (!*value || !is_kernel_ns(value))

@@ -54,7 +54,7 @@ struct vg_proc *vg_proc(void)
 		/* Twice at worst, with the same result: no lock is needed. */
 		struct vg_conf conf = {0};
 
-		p->conf.arch = vg_arch_at(0);
+		p->conf.model = vg_model_at(0);
 		vg_conf__load(&conf);
 		if (conf.log && strlen(conf.log) < sizeof p->log_path) {
 			strcpy(p->log_path, conf.log);

@@ -124,13 +124,13 @@ static void put_cpu(struct tree *t, int gpu_cnt)
  * bits, indices), 20 ECC, 21 RAS events, 22 to 25 revision, 26 SRAM ECC. Left out: SVM API (27)
  * and everything of the debugger.
  */
-static unsigned capability(const struct vg_arch *a)
+static unsigned capability(const struct vg_model *a)
 {
 	return 1u << 7 | 2u << 8 | 2u << 12 | 1u << 20 | 1u << 21 | 1u << 22 |
 	       (a->sram_ecc ? 1u << 26 : 0);
 }
 
-static void put_gpu(struct tree *t, int i, const struct vg_arch *a)
+static void put_gpu(struct tree *t, int i, const struct vg_model *a)
 {
 	int node = i + 1;
 	char f[160];
@@ -158,7 +158,7 @@ static void put_gpu(struct tree *t, int i, const struct vg_arch *a)
 	snprintf(f, sizeof f, NODES "/%d/mem_banks/0/properties", node);
 	/* heap_type 1: all of it visible to the host (large BAR) */
 	put(t, f, "heap_type 1\nsize_in_bytes %llu\nflags 0\nwidth 4096\nmem_clk_max 1600\n",
-		VG_VRAM_BYTES);
+		(unsigned long long)a->vram_bytes);
 	for (int c = 0; c < 2; c++) {
 		snprintf(f, sizeof f, NODES "/%d/caches/%d/properties", node, c);
 		/* type: bit 3 (HSACU) set and bit 1 clear, or ROCr 5.2.3 asserts */
@@ -170,7 +170,7 @@ static void put_gpu(struct tree *t, int i, const struct vg_arch *a)
 	put_link(t, node, 0, 0);
 }
 
-static void put_drm(struct tree *t, int i, const struct vg_arch *a)
+static void put_drm(struct tree *t, int i, const struct vg_model *a)
 {
 	int minor = VG_MINOR0 + i;
 	char f[160], text[320];
@@ -239,8 +239,8 @@ int vg_sysfs__build(const char *root, const struct vg_conf *conf)
 	put_symlink(&t, "/sys/class/kfd/kfd", "../../devices/virtual/kfd/kfd");
 	put_cpu(&t, conf->gpu_cnt);
 	for (int i = 0; i < conf->gpu_cnt; i++) {
-		put_gpu(&t, i, conf->arch);
-		put_drm(&t, i, conf->arch);
+		put_gpu(&t, i, conf->model);
+		put_drm(&t, i, conf->model);
 	}
 	return t.err;
 }

@@ -8,7 +8,8 @@
  *   root.c     the private directory with the emulated /sys and /dev files, its cleaning up
  *   sysfs.c    the contents of that directory
  *   device.c   the memory files behind /dev/kfd and the render nodes
- *   kfd.c      KFD ioctls;  drm.c: DRM ioctls
+ *   model.c    the facts about each GPU model
+ *   kfd.c      KFD ioctls;  drm.c: DRM ioctls;  drm_info.c: what a GPU says about itself
  *   mem.c      buffers and address translation;  event.c: KFD events
  *   queue.c    user queues;  wait.c: their threads and the watcher;  aql.c, sdma.c: what they
  * execute code.c     kernel object to name;  elf.c: the code object in memory;  blit.c: kernels
@@ -28,16 +29,16 @@
 #include <sys/types.h>
 
 #include "abi.h"
+#include "model.h"
 #include "spool.h"
 
-#define VG_MAX_GPUS   8
-#define VG_MINOR0     128                       /* first render minor */
-#define VG_GPU_ID(i)  (0x5601u + (uint32_t)(i)) /* any non-zero number will do */
-#define VG_VRAM_BYTES (64ull << 30)
-#define VG_TICK_NS    10 /* 100 MHz counter */
-#define VG_NAME_MAX   64
-#define VG_HIDDEN     __attribute__((visibility("hidden")))
-#define VG_EXPORT     __attribute__((visibility("default")))
+#define VG_MAX_GPUS  8
+#define VG_MINOR0    128                       /* first render minor */
+#define VG_GPU_ID(i) (0x5601u + (uint32_t)(i)) /* any non-zero number will do */
+#define VG_TICK_NS   10                        /* 100 MHz counter */
+#define VG_NAME_MAX  64
+#define VG_HIDDEN    __attribute__((visibility("hidden")))
+#define VG_EXPORT    __attribute__((visibility("default")))
 
 /* A lock that is unlocked when zero. */
 struct vg_lock {
@@ -56,19 +57,9 @@ struct vg_pattern {
 	uint64_t ns;
 };
 
-struct vg_arch {
-	const char *name;
-	uint32_t gfx_target_version;
-	uint32_t device_id, pci_rev, external_rev;
-	const char *codename;
-	uint32_t cu_cnt, engine_cnt, cu_per_array;
-	uint32_t simd_waves; /* wave slots of a SIMD */
-	bool sram_ecc;
-};
-
 struct vg_conf {
 	int gpu_cnt;
-	const struct vg_arch *arch;
+	const struct vg_model *model;
 	uint64_t kernel_ns;
 	struct vg_pattern patterns[VG_MAX_PATTERNS];
 	unsigned pattern_cnt;
@@ -80,8 +71,6 @@ struct vg_conf {
 	const char *log; /* NULL: no log */
 };
 
-const struct vg_arch *vg_arch_find(const char *name);
-const struct vg_arch *vg_arch_at(unsigned i); /* NULL after the last */
 /* "5000,gemm=20000": 0, or -EINVAL with the place of the mistake in *bad. */
 int vg_conf__parse_kernel_ns(struct vg_conf *conf, const char *text, const char **bad);
 void vg_conf__load(struct vg_conf *conf);
@@ -321,6 +310,7 @@ bool vg_path_is_ours(const char *path);
 int vg_path_device(const char *path); /* VG_FD_*, whether or not there is such a GPU */
 int vg_kfd__ioctl(unsigned long request, void *arg); /* 0 or -errno */
 int vg_drm__ioctl(int gpu, unsigned long request, void *arg);
+int vg_drm__info(int gpu, void *arg);
 
 /* ---- state.c: everything that a process may change, zero in a forked child ---- */
 
