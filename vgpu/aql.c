@@ -205,7 +205,9 @@ static bool any_dependency(const union abi_packet *p, unsigned type)
 {
 	if (type == ABI_PACKET_VENDOR)
 		return p->value.format == ABI_VENDOR_BARRIER_VALUE && p->value.signal;
-	for (int i = 0; type != ABI_PACKET_DISPATCH && i < ABI_BARRIER_DEPS; i++)
+	if (type != ABI_PACKET_BARRIER_AND && type != ABI_PACKET_BARRIER_OR)
+		return false;
+	for (int i = 0; i < ABI_BARRIER_DEPS; i++)
 		if (p->barrier.dep_signal[i])
 			return true;
 	return false;

@@ -168,7 +168,7 @@ static uint64_t copy_raw(uint64_t to, uint64_t from, uint64_t n, struct vg_va_ca
 {
 	if (!vg_mem__covers(to, n) || !vg_mem__covers(from, n))
 		return 0;
-	memcpy(vg_va(to, cache), vg_va(from, cache), n);
+	memmove(vg_va(to, cache), vg_va(from, cache), n);
 	return n;
 }
 

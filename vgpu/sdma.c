@@ -166,8 +166,11 @@ static void atomic_add(struct vg_queue *q, const uint32_t *d)
 {
 	uint64_t address = u64_at(d + 1);
 
+	static _Atomic bool told;
+
 	if (d[0] >> 25 != ABI_SDMA_ATOMIC_ADD64) {
-		vg_trace("SDMA atomic %u is not emulated: nothing done", d[0] >> 25);
+		if (!atomic_exchange_explicit(&told, true, memory_order_relaxed))
+			vg_trace("SDMA atomic %u is not emulated: nothing done", d[0] >> 25);
 		return;
 	}
 	finish_copy(q, address - offsetof(struct abi_signal, value));

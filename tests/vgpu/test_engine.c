@@ -255,6 +255,24 @@ static void barrier_or(void **state)
 	assert_int_equal(done.value, 0);
 }
 
+/* Only barriers have dependencies: other packets carry other things in those places. */
+static void others_wait_for_nothing(void **state)
+{
+	struct abi_signal done = {.value = 2};
+	union abi_packet agent = barrier(ABI_PACKET_AGENT, &done, true, NULL, NULL);
+	union abi_packet unknown = barrier(77, &done, true, NULL, NULL);
+
+	(void)state;
+	for (int i = 0; i < ABI_BARRIER_DEPS; i++)
+		agent.barrier.dep_signal[i] = unknown.barrier.dep_signal[i] = 0x1234567;
+	write_packet(agent);
+	ring_bell(write_packet(unknown));
+	assert_int_equal(vg_aql__step(q), VG_STEP_DONE);
+	assert_int_equal(vg_aql__step(q), VG_STEP_DONE);
+	drain();
+	assert_int_equal(done.value, 0);
+}
+
 static void barrier_value(void **state)
 {
 	struct abi_signal a = {.value = 0x103}, done = {.value = 1};
@@ -481,6 +499,7 @@ int main(void)
 		TEST(profiling_bit),
 		TEST(barrier_and),
 		TEST(barrier_or),
+		TEST(others_wait_for_nothing),
 		TEST(barrier_value),
 		TEST(shared_signal_counts_down),
 		TEST(ring_wraps),

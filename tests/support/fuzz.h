@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* What the mutation loops share: random numbers from a printed seed, and a time limit. */
-#ifndef WT_TESTS_CLI_FUZZ_H
-#define WT_TESTS_CLI_FUZZ_H
+#ifndef WT_TESTS_FUZZ_H
+#define WT_TESTS_FUZZ_H
 
 #include <stdbool.h>
 #include <stdint.h>
