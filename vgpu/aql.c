@@ -253,6 +253,21 @@ static uint8_t record_kind(const union abi_packet *p, unsigned type)
 	return type < sizeof kinds && kinds[type] ? kinds[type] : VG_REC_UNKNOWN;
 }
 
+/* What the command processor takes for a packet that is no dispatch. */
+static uint64_t packet_ns(uint8_t kind)
+{
+	static const uint8_t costs[] = {
+		[VG_REC_BARRIER_AND] = 1 + VG_COST_BARRIER,
+		[VG_REC_BARRIER_OR] = 1 + VG_COST_BARRIER,
+		[VG_REC_BARRIER_VALUE] = 1 + VG_COST_BARRIER,
+		[VG_REC_PM4] = 1 + VG_COST_PM4,
+		[VG_REC_AGENT] = 1 + VG_COST_AGENT,
+	};
+	uint8_t cost = kind < sizeof costs ? costs[kind] : 0;
+
+	return cost ? vg_proc()->conf.cost.packet_ns[cost - 1] : 0;
+}
+
 /* The arguments are copied only from memory that is known: a kernel need not read its arguments. */
 static bool is_readable(struct vg_queue *q, uint64_t va, uint64_t bytes)
 {
@@ -278,8 +293,8 @@ static void describe_dispatch(struct vg_queue *q, struct vg_rec *r,
 }
 
 /* Reserves and fills the record: from here on a kill leaves a packet without an end in the log. */
-static void record(struct vg_queue *q, struct vg_flight *f, const union abi_packet *p, uint8_t kind,
-	uint64_t bytes, const struct vg_kernel *k)
+static void record(struct vg_queue *q, struct vg_flight *f, const union abi_packet *p,
+	const struct vg_blit_result *did, enum vg_way way, const struct vg_kernel *k)
 {
 	struct vg_spool *spool = &vg_proc()->spool;
 	struct vg_rec *r;
@@ -297,16 +312,19 @@ static void record(struct vg_queue *q, struct vg_flight *f, const union abi_pack
 	r->index = f->index;
 	r->start = f->start;
 	r->signal = p->barrier.completion_signal;
-	r->bytes = bytes;
+	r->bytes = did->bytes;
+	r->way = (uint8_t)way;
 	if (k)
 		describe_dispatch(q, r, &p->dispatch, k);
-	__atomic_store_n(&r->kind, kind, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->kind, did->kind, __ATOMIC_RELEASE);
 }
 
 static void run(struct vg_queue *q, const union abi_packet *p, unsigned type, struct vg_flight *f)
 {
-	struct vg_blit_result did = {record_kind(p, type), 0};
+	struct vg_blit_result did = {.kind = record_kind(p, type)};
+	const struct vg_costs *c = &vg_proc()->conf.cost;
 	const struct vg_kernel *k = NULL;
+	enum vg_way way = VG_WAY_FILL;
 
 	f->end = f->start;
 	if (type == ABI_PACKET_DISPATCH) {
@@ -317,19 +335,24 @@ static void run(struct vg_queue *q, const union abi_packet *p, unsigned type, st
 			args = vg_va(p->dispatch.kernarg_address, &q->va_data);
 		if (k->effect != VG_EFFECT_NONE)
 			did = vg_blit__run(k, args, p->dispatch.grid[0], &q->va_data);
+		if (did.kind == VG_REC_COPY)
+			way = vg_way_of(vg_mem__vram_gpu(did.from), vg_mem__vram_gpu(did.to));
 		f->end += did.kind == VG_REC_DISPATCH || k->own_time
-				  ? k->ns
-				  : vg_conf__copy_ns(&vg_proc()->conf, did.bytes);
-	} else if (any_dependency(p, type)) {
-		/* A dependency is met in real time. */
-		q->now = vg_now();
-		if (q->now > f->end)
-			f->end = q->now;
+				  ? vg_kernel__ns(q, k)
+				  : c->latency_ns[way] + vg_costs__bytes_ns(c, way, did.bytes);
+	} else {
+		if (any_dependency(p, type)) {
+			/* A dependency is met in real time. */
+			q->now = vg_now();
+			if (q->now > f->end)
+				f->end = q->now;
+		}
+		f->end += packet_ns(did.kind);
 	}
 	if (did.kind == VG_REC_PM4)
 		vg_kernel__invalidate();
 	if (vg_proc()->spool.header)
-		record(q, f, p, did.kind, did.bytes, k);
+		record(q, f, p, &did, way, k);
 	/* Launches are in order; a barrier packet also holds up whatever follows. */
 	q->floor = k ? f->start : f->end;
 	if (f->end > q->last_end)
@@ -370,6 +393,8 @@ static enum vg_step step(struct vg_queue *q)
 		f.start = q->last_end;
 	if (q->waiting_since)
 		f.start = q->waiting_since;
+	if (type == ABI_PACKET_DISPATCH)
+		f.start += vg_proc()->conf.cost.packet_ns[VG_COST_DISPATCH];
 	if (any_dependency(p, type) && !vg_aql__unblocked(q)) {
 		q->waiting_since = f.start;
 		return VG_STEP_BLOCKED;

@@ -13,6 +13,7 @@ struct call {
 	const struct vg_kernel *k;
 	const char *args;
 	struct vg_va_cache *cache;
+	struct vg_blit_result *did;
 };
 
 static uint64_t arg64(const struct call *c, unsigned i)
@@ -36,6 +37,13 @@ static char *at(const struct call *c, uint64_t va)
 	return vg_va(va, c->cache);
 }
 
+/* Says from where to where a copy goes. */
+static void copies(const struct call *c, uint64_t from, uint64_t to)
+{
+	c->did->from = from;
+	c->did->to = to;
+}
+
 static void fill(char *to, const char *pattern, uint64_t size, uint64_t cnt)
 {
 	uint64_t done, all = size * cnt;
@@ -57,6 +65,7 @@ static uint64_t copy_linear(const struct call *c)
 
 	if (c->k->arg_cnt >= 7) { /* ROCm 6 and 7: source, target, size, ... */
 		n = arg64(c, 2);
+		copies(c, arg64(c, 0), arg64(c, 1));
 		memmove(at(c, arg64(c, 1)), at(c, arg64(c, 0)), n);
 		return n;
 	}
@@ -68,6 +77,7 @@ static uint64_t copy_linear(const struct call *c)
 		n *= unit = arg32(c, 5);
 	else
 		n = n ? (n - 1) * 4 + arg32(c, 5) : 0;
+	copies(c, arg64(c, 0) + arg64(c, 2) * unit, arg64(c, 1) + arg64(c, 3) * unit);
 	memmove(at(c, arg64(c, 1)) + arg64(c, 3) * unit, at(c, arg64(c, 0)) + arg64(c, 2) * unit,
 		n);
 	return n;
@@ -86,6 +96,7 @@ static uint64_t copy_rect(const struct call *c)
 	memcpy(t, c->args + c->k->arg_offset[3], sizeof t);
 	memcpy(n, c->args + c->k->arg_offset[4], sizeof n);
 	unit = c->k->aligned ? n[3] : 1;
+	copies(c, arg64(c, 0), arg64(c, 1));
 	from = at(c, arg64(c, 0));
 	to = at(c, arg64(c, 1));
 	for (uint64_t z = 0; z < n[2]; z++)
@@ -174,7 +185,7 @@ static uint64_t copy_raw(uint64_t to, uint64_t from, uint64_t n, struct vg_va_ca
 
 static struct vg_blit_result run_raw(const char *args, uint32_t grid, struct vg_va_cache *cache)
 {
-	struct vg_blit_result r = {VG_REC_DISPATCH, 0};
+	struct vg_blit_result r = {.kind = VG_REC_DISPATCH};
 	uint64_t base, size, u[11] = {0};
 
 	if (!args)
@@ -186,17 +197,19 @@ static struct vg_blit_result run_raw(const char *args, uint32_t grid, struct vg_
 		memcpy(u, args, sizeof u);
 	if ((uint32_t)u[10] == grid && u[0] && u[8] >= u[0] && u[8] - u[0] == u[9] - u[1]) {
 		/* aligned copy: starts of four phases, ends of source and target, items */
-		r = (struct vg_blit_result){VG_REC_COPY, copy_raw(u[1], u[0], u[8] - u[0], cache)};
+		r = (struct vg_blit_result){
+			VG_REC_COPY, copy_raw(u[1], u[0], u[8] - u[0], cache), u[0], u[1]};
 	} else if ((uint32_t)u[6] == grid && u[0] && u[4] >= u[0] && u[4] - u[0] == u[5] - u[1]) {
 		/* misaligned copy: starts of two phases, ends, items */
-		r = (struct vg_blit_result){VG_REC_COPY, copy_raw(u[1], u[0], u[4] - u[0], cache)};
+		r = (struct vg_blit_result){
+			VG_REC_COPY, copy_raw(u[1], u[0], u[4] - u[0], cache), u[0], u[1]};
 	} else if ((uint32_t)(u[3] >> 32) == grid && u[0] && u[2] >= u[0] &&
 		   vg_mem__covers(u[0], u[2] - u[0])) {
 		/* fill: starts of two phases, end, value, items */
 		uint32_t value = (uint32_t)u[3];
 
 		fill(vg_va(u[0], cache), (const char *)&value, 4, (u[2] - u[0]) / 4);
-		r = (struct vg_blit_result){VG_REC_FILL, u[2] - u[0]};
+		r = (struct vg_blit_result){.kind = VG_REC_FILL, .bytes = u[2] - u[0]};
 	}
 	return r;
 }
@@ -214,11 +227,14 @@ struct vg_blit_result vg_blit__run(
 		[VG_EFFECT_FILL_2D] = {VG_REC_FILL, fill_2d},
 		[VG_EFFECT_STREAM_WRITE] = {VG_REC_DISPATCH, stream_write},
 	};
-	struct call c = {k, kernarg, cache};
+	struct vg_blit_result did = {.kind = VG_REC_DISPATCH};
+	struct call c = {k, kernarg, cache, &did};
 
 	if (k->effect == VG_EFFECT_RAW)
 		return run_raw(kernarg, grid, cache);
 	if (k->effect == VG_EFFECT_NONE || !kernarg)
-		return (struct vg_blit_result){VG_REC_DISPATCH, 0};
-	return (struct vg_blit_result){effects[k->effect].kind, effects[k->effect].run(&c)};
+		return did;
+	did.kind = effects[k->effect].kind;
+	did.bytes = effects[k->effect].run(&c);
+	return did;
 }

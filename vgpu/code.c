@@ -90,7 +90,8 @@ static void resolve(struct vg_code_state *s, struct vg_queue *q, struct vg_kerne
 	if (has_elf && !k->name)
 		has_elf = false;
 	vg_kernel__classify(k, has_elf);
-	k->ns = vg_conf__kernel_ns(&p->conf, has_elf ? k->name : "", &k->own_time);
+	k->time = *vg_kernel_times__find(&p->conf.kernel, has_elf ? k->name : "", &k->own_time);
+	k->key = vg_key_of_text(p->conf.kernel.seed, has_elf ? k->name : "");
 	if (k->name)
 		vg_spool__name(&p->spool, &q->spool, k->id, k->name);
 	TRACE(1, "kernel %s object 0x%llx effect %d, %u arguments",
@@ -161,6 +162,31 @@ const struct vg_kernel *vg_kernel__find(struct vg_queue *q, uint64_t object)
 		return &unknown;
 	q->kcache[slot] = k;
 	return k;
+}
+
+/* How often the queue has run the kernel before; a count that cannot be kept stays 0. */
+static uint32_t count_run(struct vg_queue *q, uint32_t id)
+{
+	if (id >= q->run_cap) {
+		uint32_t cap = id * 2 + 64, *runs = realloc(q->runs, cap * sizeof *runs);
+
+		if (!runs)
+			return 0;
+		memset(runs + q->run_cap, 0, (cap - q->run_cap) * sizeof *runs);
+		q->runs = runs;
+		q->run_cap = cap;
+	}
+	return q->runs[id]++;
+}
+
+uint64_t vg_kernel__ns(struct vg_queue *q, const struct vg_kernel *k)
+{
+	uint64_t key;
+
+	if (k->time.shape == VG_FIXED)
+		return k->time.ns;
+	key = vg_key(vg_key(k->key, (uint64_t)q->gpu), q->seq);
+	return vg_duration__draw(&k->time, vg_key(key, count_run(q, k->id)));
 }
 
 void vg_kernel__invalidate(void)

@@ -204,6 +204,27 @@ bool vg_mem__covers(uint64_t va, uint64_t size)
 	return vg_mem__range(va, &base, &room) && size <= base + room - va;
 }
 
+int vg_mem__vram_gpu(uint64_t va)
+{
+	struct vg_mem_state *s = state();
+	int gpu = -1;
+
+	if (!s)
+		return -1;
+	vg_lock(&s->lock);
+	for (uint32_t i = 0; i < s->cnt; i++) {
+		const struct buffer *b = &s->buffers[i];
+
+		if (!b->used || va - b->bo.va >= b->bo.size)
+			continue;
+		if (b->bo.flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM)
+			gpu = b->bo.gpu;
+		break;
+	}
+	vg_unlock(&s->lock);
+	return gpu;
+}
+
 uint64_t vg_mem__vram_used(int gpu)
 {
 	struct vg_mem_state *s = state();

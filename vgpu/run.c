@@ -25,10 +25,22 @@ static const struct {
 	{"gpus", "N", "number of GPUs, 0 to 8 (default 1)", "VGPU_GPUS", 'g'},
 	{"arch", "NAME", "gfx90a (default), gfx908, gfx906 or gfx900", "VGPU_ARCH", 'a'},
 	{"kernel-ns", "LIST",
-		"simulated kernel time in ns (default 5000); patterns: 5000,gemm=20000",
-		"VGPU_KERNEL_NS", 'k'},
-	{"copy-gbps", "G", "simulated copy speed in GB/s (default 25; 0: no time)",
-		"VGPU_COPY_GBPS", 'c'},
+		"simulated kernel time in ns (default 5000), for all or by name, fixed or\n"
+		"spread: 5000,gemm=20000~15%,attn*=80000~lognormal:30%",
+		"VGPU_KERNEL_NS", 't'},
+	{"seed", "N", "of spread times: the same number, the same times (default 0)", "VGPU_SEED",
+		't'},
+	{"packet-ns", "LIST",
+		"what processing a packet takes: barrier=1000 (default), dispatch=0, pm4=0,\n"
+		"agent=0; a number alone is for all",
+		"VGPU_PACKET_NS", 't'},
+	{"copy-gbps", "LIST",
+		"simulated speed of copies in GB/s (default 25; 0: no time), for all or by\n"
+		"direction: 25,d2d=800,peer=50,h2d=20,d2h=20,h2h=10,fill=800",
+		"VGPU_COPY_GBPS", 't'},
+	{"copy-latency-ns", "LIST",
+		"what each copy takes besides, for all or by direction (default 0)",
+		"VGPU_COPY_LATENCY_NS", 't'},
 	{"log", "FILE", "write one JSON line for every packet executed", "VGPU_LOG", 'l'},
 	{"finish-log", "FILE", "finish the log that a killed vgpu-run left, and exit", NULL, 'f'},
 	{"help", NULL, "show this help", NULL, 'h'},
@@ -39,7 +51,8 @@ static const char examples[] =
 	"Examples:\n"
 	"  vgpu-run -- rocminfo\n"
 	"  vgpu-run --gpus 2 --log gpu.jsonl -- ./my-hip-program\n"
-	"  vgpu-run --kernel-ns '5000,gemm=20000,attn*=80000' -- python3 train.py\n";
+	"  vgpu-run --kernel-ns '5000,gemm=20000~15%,attn*=80000' --seed 7 -- python3 train.py\n"
+	"  vgpu-run --copy-gbps 25,d2d=800 --copy-latency-ns 2000 -- ./my-hip-program\n";
 
 int run_fail(int code, const char *hint, const char *fmt, ...)
 {
@@ -60,12 +73,17 @@ static void help(void)
 	     "nothing;\n"
 	     "copies and fills really move bytes.\n\nOptions:");
 	for (size_t i = 0; i < OPTION_CNT; i++) {
+		const char *line = options[i].help;
 		char left[40];
 
 		snprintf(left, sizeof left, "--%s%s%s", options[i].name,
 			options[i].argument ? " " : "",
 			options[i].argument ? options[i].argument : "");
-		printf("  %-20s %s\n", left, options[i].help);
+		printf("  %-22s %.*s\n", left, (int)strcspn(line, "\n"), line);
+		while ((line = strchr(line, '\n'))) {
+			line++;
+			printf("  %-22s %.*s\n", "", (int)strcspn(line, "\n"), line);
+		}
 	}
 	printf("\n%s", examples);
 }
@@ -80,22 +98,6 @@ static bool is_number(const char *s, double max)
 	return *s >= '0' && *s <= '9' && !*end && v <= max;
 }
 
-static bool is_kernel_ns(const char *s)
-{
-	while (*s) {
-		size_t len = strcspn(s, ","), number = 0;
-		const char *eq = memchr(s, '=', len), *digits = eq ? eq + 1 : s;
-
-		number = strspn(digits, "0123456789");
-		if (!number || number > 15 || digits + number != s + len || eq == s)
-			return false;
-		s += len;
-		if (*s == ',' && !*++s)
-			return false;
-	}
-	return true;
-}
-
 /* "--arch gfx90a, gfx908": what there is. */
 static const char *arch_hint(void)
 {
@@ -108,7 +110,7 @@ static const char *arch_hint(void)
 	return text;
 }
 
-static int set(const char *variable, const char *value)
+int run_set(const char *variable, const char *value)
 {
 	if (setenv(variable, value, 1))
 		return run_fail(EXIT_OWN, "free some memory", "cannot set %s", variable);
@@ -126,7 +128,7 @@ static int set_log(const char *file, char *absolute)
 	else if (!getcwd(cwd, sizeof cwd) ||
 		 (size_t)snprintf(absolute, PATH_MAX, "%s/%s", cwd, file) >= PATH_MAX)
 		return run_fail(EXIT_OWN, "use an absolute path", "the log's path is too long");
-	return set("VGPU_LOG", absolute);
+	return run_set("VGPU_LOG", absolute);
 }
 
 static int apply(int key, const char *value, char *log)
@@ -136,21 +138,11 @@ static int apply(int key, const char *value, char *log)
 		if (!is_number(value, 8) || strchr(value, '.'))
 			return run_fail(EXIT_OWN, "--gpus 2",
 				"--gpus %s: a number from 0 to 8 is needed", value);
-		return set("VGPU_GPUS", value);
+		return run_set("VGPU_GPUS", value);
 	case 'a':
 		if (!vg_model_find(value))
 			return run_fail(EXIT_OWN, arch_hint(), "--arch %s is not emulated", value);
-		return set("VGPU_ARCH", value);
-	case 'k':
-		if (!*value || !is_kernel_ns(value))
-			return run_fail(EXIT_OWN, "--kernel-ns 5000,gemm=20000",
-				"--kernel-ns %s cannot be read", value);
-		return set("VGPU_KERNEL_NS", value);
-	case 'c':
-		if (!is_number(value, 1e6))
-			return run_fail(EXIT_OWN, "--copy-gbps 25",
-				"--copy-gbps %s: a number is needed", value);
-		return set("VGPU_COPY_GBPS", value);
+		return run_set("VGPU_ARCH", value);
 	default:
 		return set_log(value, log);
 	}
@@ -182,10 +174,10 @@ static int preload(void)
 		return run_fail(EXIT_OWN, "move it to a path without spaces and colons",
 			"%s cannot be preloaded: LD_PRELOAD has no way to write this path", found);
 	if (!old || !*old)
-		return set("LD_PRELOAD", found);
+		return run_set("LD_PRELOAD", found);
 	if (asprintf(&list, "%s:%s", found, old) < 0)
 		return run_fail(EXIT_OWN, "free some memory", "out of memory");
-	n = set("LD_PRELOAD", list);
+	n = run_set("LD_PRELOAD", list);
 	free(list);
 	return (int)n;
 }
@@ -305,14 +297,14 @@ int main(int argc, char **argv)
 {
 	struct option longs[OPTION_CNT + 1] = {0};
 	char log[PATH_MAX] = "";
-	int key, code;
+	int key, code, which = 0;
 
 	for (size_t i = 0; i < OPTION_CNT; i++)
 		longs[i] = (struct option){options[i].name,
 			options[i].argument ? required_argument : no_argument, NULL,
 			options[i].key};
 	opterr = 0;
-	while ((key = getopt_long(argc, argv, "+:h", longs, NULL)) != -1) {
+	while ((key = getopt_long(argc, argv, "+:h", longs, &which)) != -1) {
 		if (key == 'h') {
 			help();
 			return 0;
@@ -325,7 +317,8 @@ int main(int argc, char **argv)
 		if (key == '?')
 			return run_fail(
 				EXIT_OWN, "vgpu-run --help", "unknown option %s", argv[optind - 1]);
-		code = apply(key, optarg, log);
+		code = key == 't' ? run_times__apply(options[which].name, optarg)
+				  : apply(key, optarg, log);
 		if (code)
 			return code;
 	}

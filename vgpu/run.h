@@ -12,6 +12,12 @@ enum { EXIT_OWN = 125, EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };
 int run_fail(int code, const char *hint, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Sets an environment variable for the command. 0 or an exit code. */
+int run_set(const char *variable, const char *value);
+
+/* An option about time, by its name. 0 or an exit code, having said why. */
+int run_times__apply(const char *name, const char *value);
+
 /* The log FILE and its FILE.spool. Each returns 0 or an exit code, having said why. */
 int run_log__begin(const char *file);
 int run_log__finish(const char *file);

@@ -64,36 +64,49 @@ static void close_copy(struct vg_queue *q)
 	q->copy.rec = NULL;
 }
 
+/* The first packet of a copy or a fill. */
+static void open_copy(struct vg_queue *q, uint8_t kind, uint64_t from, uint64_t to, uint64_t start)
+{
+	struct vg_proc *p = vg_proc();
+	struct vg_rec *r;
+
+	close_copy(q);
+	q->copy_kind = kind;
+	q->copy_way = VG_WAY_FILL;
+	if (kind == VG_REC_COPY)
+		q->copy_way = (uint8_t)vg_way_of(vg_mem__vram_gpu(from), vg_mem__vram_gpu(to));
+	if (!p->spool.header)
+		return;
+	vg_queue__announce(q);
+	r = q->copy.rec = vg_spool__reserve(&p->spool, &q->spool, &q->copy.block);
+	if (!r)
+		return;
+	r->gpu = (uint8_t)q->gpu;
+	r->flags = VG_REC_SDMA;
+	r->way = q->copy_way;
+	r->queue = q->seq;
+	r->index = q->copy_seq++;
+	r->start = start;
+	r->source = from;
+	r->target = to;
+}
+
 static void extend_copy(
 	struct vg_queue *q, uint8_t kind, uint64_t from, uint64_t to, uint64_t bytes)
 {
-	struct vg_proc *p = vg_proc();
-	uint64_t start = q->last_end > q->floor ? q->last_end : q->floor;
-	struct vg_rec *r = q->copy.rec;
+	uint64_t start = q->last_end > q->floor ? q->last_end : q->floor, latency = 0;
+	const struct vg_costs *c = &vg_proc()->conf.cost;
 
 	q->in_command = true;
-	q->last_end = start + vg_conf__copy_ns(&p->conf, bytes);
-	if (!p->spool.header)
-		return;
-	if (r && (atomic_load_explicit(&r->done, memory_order_relaxed) || r->kind != kind)) {
-		close_copy(q);
-		r = NULL;
+	if (q->copy_kind != kind) {
+		open_copy(q, kind, from, to, start);
+		latency = c->latency_ns[q->copy_way];
 	}
-	if (!r) {
-		vg_queue__announce(q);
-		r = q->copy.rec = vg_spool__reserve(&p->spool, &q->spool, &q->copy.block);
-		if (!r)
-			return;
-		r->gpu = (uint8_t)q->gpu;
-		r->flags = VG_REC_SDMA;
-		r->queue = q->seq;
-		r->index = q->copy_seq++;
-		r->start = start;
-		r->source = from;
-		r->target = to;
+	q->last_end = start + latency + vg_costs__bytes_ns(c, q->copy_way, bytes);
+	if (q->copy.rec) {
+		q->copy.rec->bytes += bytes;
+		__atomic_store_n(&q->copy.rec->kind, kind, __ATOMIC_RELEASE);
 	}
-	r->bytes += bytes;
-	__atomic_store_n(&r->kind, kind, __ATOMIC_RELEASE);
 }
 
 static void finish_copy(struct vg_queue *q, uint64_t signal)
@@ -101,6 +114,7 @@ static void finish_copy(struct vg_queue *q, uint64_t signal)
 	struct vg_rec *r = q->copy.rec;
 
 	q->in_command = false;
+	q->copy_kind = VG_REC_NONE;
 	if (!r || atomic_load_explicit(&r->done, memory_order_relaxed))
 		return;
 	r->signal = signal;

@@ -51,7 +51,7 @@ struct vg_rec {
 	uint8_t kind;
 	uint8_t flags;
 	uint8_t gpu;
-	uint8_t reserved;
+	uint8_t way; /* enum vg_way, of a copy */
 	_Atomic uint32_t done;
 	uint32_t queue;
 	uint32_t kernel; /* id of a VG_REC_KERNEL record of the same file, 0: none */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The reading side of the log: one spool file to JSON lines, described in docs/VGPU.md. */
 #include "spool.h"
+#include "timing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -138,6 +139,8 @@ static void put_record(struct view *v, const struct vg_rec *r)
 	} else {
 		fputs(",\"end\":null,\"end_ticks\":null", v->out);
 	}
+	if (r->kind == VG_REC_COPY && r->way < VG_WAY_CNT)
+		fprintf(v->out, ",\"direction\":\"%s\"", vg_way_name(r->way));
 	field(v->out, "bytes", r->bytes);
 	field(v->out, "signal", r->signal);
 	put_bool(v->out, "stamped", r->flags & VG_REC_STAMPED);

@@ -4,6 +4,7 @@
  *
  *   shim_*.c   interposed libc calls: what is ours, what is passed on
  *   conf.c     settings from the environment
+ *   duration.c how long kernels take;  cost.c: packets and copies
  *   state.c    the state of this process, which a forked child gets afresh
  *   root.c     the private directory with the emulated /sys and /dev files, its cleaning up
  *   sysfs.c    the contents of that directory
@@ -31,6 +32,7 @@
 #include "abi.h"
 #include "model.h"
 #include "spool.h"
+#include "timing.h"
 
 #define VG_MAX_GPUS  8
 #define VG_MINOR0    128                       /* first render minor */
@@ -50,20 +52,11 @@ void vg_unlock(struct vg_lock *lock);
 
 /* ---- conf.c ---- */
 
-#define VG_MAX_PATTERNS 32
-
-struct vg_pattern {
-	char text[96];
-	uint64_t ns;
-};
-
 struct vg_conf {
 	int gpu_cnt;
 	const struct vg_model *model;
-	uint64_t kernel_ns;
-	struct vg_pattern patterns[VG_MAX_PATTERNS];
-	unsigned pattern_cnt;
-	double copy_gbps;
+	struct vg_kernel_times kernel;
+	struct vg_costs cost;
 	int trace; /* 1 ioctls, 2 packets and events, 3 paths: lines on stderr */
 	int kfd_minor;
 	bool always_stamp;
@@ -71,11 +64,7 @@ struct vg_conf {
 	const char *log; /* NULL: no log */
 };
 
-/* "5000,gemm=20000": 0, or -EINVAL with the place of the mistake in *bad. */
-int vg_conf__parse_kernel_ns(struct vg_conf *conf, const char *text, const char **bad);
 void vg_conf__load(struct vg_conf *conf);
-uint64_t vg_conf__kernel_ns(const struct vg_conf *conf, const char *name, bool *named);
-uint64_t vg_conf__copy_ns(const struct vg_conf *conf, uint64_t bytes);
 
 /* ---- time ---- */
 
@@ -116,6 +105,7 @@ int vg_mem__alloc(struct kfd_ioctl_alloc_memory_of_gpu_args *args);
 int vg_mem__free(uint64_t handle);
 bool vg_mem__range(uint64_t va, uint64_t *base, uint64_t *size);
 bool vg_mem__covers(uint64_t va, uint64_t size);
+int vg_mem__vram_gpu(uint64_t va); /* whose own memory it is, -1: the host's */
 uint64_t vg_mem__vram_used(int gpu);
 
 struct vg_bo {
@@ -163,7 +153,8 @@ struct vg_kernel {
 	bool aligned;  /* CLR's ...Aligned kernels count in elements */
 	bool own_time; /* a pattern of VGPU_KERNEL_NS names it */
 	bool dead;     /* its memory was freed */
-	uint64_t ns;
+	struct vg_duration time;
+	uint64_t key; /* of its random times */
 	unsigned arg_cnt;
 	uint32_t arg_offset[VG_MAX_ARGS];
 	char *name;
@@ -178,6 +169,7 @@ bool vg_elf__kernel(uint64_t base, uint64_t room, uint64_t object, char *name, s
 struct vg_queue;
 struct vg_proc;
 const struct vg_kernel *vg_kernel__find(struct vg_queue *q, uint64_t object);
+uint64_t vg_kernel__ns(struct vg_queue *q, const struct vg_kernel *kernel); /* of its next run */
 void vg_kernel__forget(uint64_t va, uint64_t size);
 void vg_kernel__invalidate(void);
 void vg_kernel__classify(struct vg_kernel *kernel, bool has_elf);
@@ -186,6 +178,7 @@ void vg_kernel__classify(struct vg_kernel *kernel, bool has_elf);
 struct vg_blit_result {
 	uint8_t kind;
 	uint64_t bytes;
+	uint64_t from, to; /* of a copy */
 };
 struct vg_blit_result vg_blit__run(const struct vg_kernel *kernel, const char *kernarg,
 	uint32_t grid_x, struct vg_va_cache *cache);
@@ -247,10 +240,14 @@ struct vg_queue {
 	unsigned flight_cnt;
 	struct vg_spool_cursor spool;
 	struct vg_flight copy; /* SDMA: the copy that is being put together */
+	uint8_t copy_kind;     /* VG_REC_NONE: none */
+	uint8_t copy_way;      /* enum vg_way */
 	bool in_command;       /* SDMA: between a start time stamp and the completion */
 	uint64_t copy_seq;
 	uint32_t kcache_gen;
 	const struct vg_kernel *kcache[64];
+	uint32_t *runs; /* by number of the kernel: how often it ran, if its time varies */
+	uint32_t run_cap;
 };
 
 struct kfd_ioctl_create_queue_args;

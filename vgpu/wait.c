@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -326,6 +327,7 @@ void *vg_queue__main(void *arg)
 						  : FOR_TIME,
 			deadline);
 	}
+	free(q->runs);
 	vg_spool__release(&q->spool); /* what is still in flight has no end in the log */
 	account(&q->cpu_ns);
 	return NULL;

@@ -19,7 +19,7 @@ fails(125, "--help", "--gpus")
 fails(125, "--gpus 2", "--gpus", "9", "--", "true")
 fails(125, "--gpus 2", "--gpus", "x", "--", "true")
 fails(125, "gfx90a", "--arch", "gfx1100", "--", "true")
-fails(125, "gemm=20000", "--kernel-ns", "a=b", "--", "true")
+fails(125, "gemm*=20000~15%", "--kernel-ns", "a=b", "--", "true")
 fails(125, "--copy-gbps", "--copy-gbps", "fast", "--", "true")
 fails(125, "write to", "--log", "/nonexistent/x", "--", "true")
 for log in ([], ["--log", TMP + "/l"]):

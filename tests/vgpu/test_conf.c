@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Settings, paths, address translation, event rules. */
+/* Paths, address translation, event rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,47 +16,6 @@
 #include <unistd.h>
 
 #include "vgpu.h"
-
-static void kernel_times(void **state)
-{
-	struct vg_conf c = {.kernel_ns = 7};
-	const char *bad;
-	bool named;
-
-	(void)state;
-	assert_int_equal(vg_conf__parse_kernel_ns(&c, "5000,gemm=20000,attn*=80001,x=0", &bad), 0);
-	assert_int_equal(c.pattern_cnt, 3);
-	assert_int_equal(vg_conf__kernel_ns(&c, "foo", &named), 5000);
-	assert_false(named);
-	assert_int_equal(vg_conf__kernel_ns(&c, "my_gemm_kernel", &named), 20000);
-	assert_true(named);
-	/* whole ticks; a glob must match the whole name; the last match wins */
-	assert_int_equal(vg_conf__kernel_ns(&c, "attn_fwd", &named), 80010);
-	assert_int_equal(vg_conf__kernel_ns(&c, "flash_attn", &named), 5000);
-	assert_int_equal(vg_conf__kernel_ns(&c, "gemm_x", &named), 0);
-	assert_int_equal(vg_conf__parse_kernel_ns(&c, "x=1", &bad), 0);
-	assert_int_equal(c.kernel_ns, 5000);
-	for (size_t i = 0; i < 8; i++) {
-		static const char *const wrong[] = {
-			"abc", "5000,", "=3", "x=", "1,,2", "x=1y", "-1", "9999999999999999"};
-
-		assert_int_equal(vg_conf__parse_kernel_ns(&c, wrong[i], &bad), -EINVAL);
-	}
-}
-
-static void copy_times(void **state)
-{
-	struct vg_conf c = {.copy_gbps = 25};
-
-	(void)state;
-	assert_int_equal(vg_conf__copy_ns(&c, 0), 0);
-	assert_int_equal(vg_conf__copy_ns(&c, 1), 0);
-	assert_int_equal(vg_conf__copy_ns(&c, 25), 10);
-	assert_int_equal(vg_conf__copy_ns(&c, 25000000), 1000000);
-	assert_int_equal(vg_conf__copy_ns(&c, 4194304), 167780);
-	c.copy_gbps = 0;
-	assert_int_equal(vg_conf__copy_ns(&c, 1 << 30), 0);
-}
 
 static void paths(void **state)
 {
@@ -349,8 +308,6 @@ static void fork_starts_afresh(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kernel_times),
-		cmocka_unit_test(copy_times),
 		cmocka_unit_test(paths),
 		cmocka_unit_test(start_times),
 		cmocka_unit_test(translation),

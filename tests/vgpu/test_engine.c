@@ -236,6 +236,112 @@ static void barrier_and(void **state)
 	assert_int_equal(next.start_ts, done.end_ts);
 }
 
+/* Runs three barrier packets and a kernel, seen together. */
+static void run_barriers(struct abi_signal *s)
+{
+	for (int i = 0; i < 4; i++) {
+		s[i] = (struct abi_signal){.value = 1};
+		ring_bell(write_packet(
+			i < 3 ? barrier(ABI_PACKET_BARRIER_AND, &s[i], i == 1, NULL, NULL)
+			      : dispatch(&s[i], false)));
+	}
+	while (q->read < 4)
+		vg_aql__step(q);
+	drain();
+}
+
+static void barriers_take_time(void **state)
+{
+	uint64_t *ns = vg_proc()->conf.cost.packet_ns;
+	struct abi_signal s[4];
+
+	(void)state;
+	assert_int_equal(ns[VG_COST_BARRIER], 1000); /* the default */
+	run_barriers(s);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(s[i].value, 0);
+		assert_int_equal(s[i].end_ts - s[i].start_ts, 100);
+		assert_int_equal(s[i + 1].start_ts, s[i].end_ts);
+	}
+	assert_int_equal(s[3].end_ts - s[3].start_ts, 500);
+}
+
+static void barriers_without_time(void **state)
+{
+	uint64_t *ns = vg_proc()->conf.cost.packet_ns;
+	struct abi_signal s[4];
+
+	(void)state;
+	ns[VG_COST_BARRIER] = 0;
+	run_barriers(s);
+	ns[VG_COST_BARRIER] = 1000;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(s[i].end_ts, s[i].start_ts);
+		assert_int_equal(s[i + 1].start_ts, s[0].start_ts);
+	}
+}
+
+/* The wait is real, the processing comes on top of it. */
+static void a_blocked_barrier_takes_time_too(void **state)
+{
+	struct abi_signal a = {.value = 1}, done = {.value = 1};
+	uint64_t met;
+
+	(void)state;
+	ring_bell(write_packet(barrier(ABI_PACKET_BARRIER_AND, &done, false, &a, NULL)));
+	assert_int_equal(vg_aql__step(q), VG_STEP_BLOCKED);
+	met = vg_now();
+	a.value = 0;
+	assert_int_equal(vg_aql__step(q), VG_STEP_DONE);
+	drain();
+	assert_true(done.end_ts >= vg_ticks(met) + 100);
+	assert_true(done.start_ts <= vg_ticks(met));
+}
+
+static void launching_takes_time(void **state)
+{
+	uint64_t *ns = vg_proc()->conf.cost.packet_ns;
+	struct abi_signal s[4];
+
+	(void)state;
+	ns[VG_COST_DISPATCH] = 700;
+	for (int i = 0; i < 4; i++) {
+		s[i] = (struct abi_signal){.value = 1};
+		ring_bell(write_packet(dispatch(&s[i], i >= 2)));
+	}
+	while (q->read < 4)
+		vg_aql__step(q);
+	ns[VG_COST_DISPATCH] = 0;
+	drain();
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(s[i].end_ts - s[i].start_ts, 500);
+	/* overlapping ones are launched one after the other, dependent ones after the end */
+	assert_int_equal(s[1].start_ts, s[0].start_ts + 70);
+	assert_int_equal(s[2].start_ts, s[1].end_ts + 70);
+	assert_int_equal(s[3].start_ts, s[2].end_ts + 70);
+}
+
+static void pm4_takes_what_it_is_told(void **state)
+{
+	uint64_t *ns = vg_proc()->conf.cost.packet_ns;
+	struct abi_signal s[2] = {{.value = 1}, {.value = 1}};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		ns[VG_COST_PM4] = i ? 3000 : 0;
+		ring_bell(write_packet((union abi_packet){
+			.value = {.header = ABI_PACKET_VENDOR | ABI_HEADER_BARRIER_BIT,
+				.format = ABI_VENDOR_PM4_IB,
+				.completion_signal = (uintptr_t)&s[i]}}));
+		while (q->read < (uint64_t)i + 1)
+			vg_aql__step(q);
+	}
+	ns[VG_COST_PM4] = 0;
+	drain();
+	assert_int_equal(s[0].end_ts, s[0].start_ts);
+	assert_int_equal(s[1].end_ts, s[1].start_ts + 300);
+}
+
 static void barrier_or(void **state)
 {
 	struct abi_signal a = {.value = 1}, b = {.value = 1}, done = {.value = 1};
@@ -419,6 +525,40 @@ static void sdma_copy_and_signal(void **state)
 	}
 }
 
+/* A latency once for a copy, however many packets it takes; each copy has its own. */
+static void sdma_latency(void **state)
+{
+	static char from[5000], to[5000];
+	struct vg_costs *c = &vg_proc()->conf.cost;
+	struct abi_signal s = {.value = 3};
+	uint64_t stamps[2];
+
+	(void)state;
+	sdma_set_up();
+	c->latency_ns[VG_WAY_H2H] = 1500;
+	c->latency_ns[VG_WAY_FILL] = 300;
+	for (int round = 0; round < 3; round++) {
+		sdma_put((uint32_t[]){13 | 2 << 8, LOW(&stamps[0]), HIGH(&stamps[0])}, 3);
+		for (int half = 0; half < 2; half++)
+			if (round == 2)
+				sdma_put(
+					(uint32_t[]){11 | 2u << 30, LOW(to), HIGH(to), 0, 2500 - 1},
+					5);
+			else
+				sdma_put((uint32_t[]){1, 2500 - 1, 0, LOW(from), HIGH(from),
+						 LOW(to), HIGH(to)},
+					7);
+		sdma_put((uint32_t[]){13 | 2 << 8, LOW(&stamps[1]), HIGH(&stamps[1])}, 3);
+		sdma_put((uint32_t[]){10 | 47u << 25, LOW(&s.value), HIGH(&s.value), UINT32_MAX,
+				 UINT32_MAX, 0, 0, 0},
+			8);
+		sdma_run();
+		assert_int_equal(s.value, 2 - round);
+		assert_int_equal(stamps[1] - stamps[0], round == 2 ? 20 + 30 : 20 + 150);
+	}
+	c->latency_ns[VG_WAY_H2H] = c->latency_ns[VG_WAY_FILL] = 0;
+}
+
 static void sdma_poll_blocks(void **state)
 {
 	uint32_t word = 1, mark = 0;
@@ -498,6 +638,11 @@ int main(void)
 		TEST(barrier_bit_is_in_sequence),
 		TEST(profiling_bit),
 		TEST(barrier_and),
+		TEST(barriers_take_time),
+		TEST(barriers_without_time),
+		TEST(a_blocked_barrier_takes_time_too),
+		TEST(launching_takes_time),
+		TEST(pm4_takes_what_it_is_told),
 		TEST(barrier_or),
 		TEST(others_wait_for_nothing),
 		TEST(barrier_value),
@@ -506,6 +651,7 @@ int main(void)
 		TEST(conditions),
 		TEST(flight_order),
 		TEST(sdma_copy_and_signal),
+		TEST(sdma_latency),
 		TEST(sdma_poll_blocks),
 		TEST(sdma_fill_and_rect),
 		TEST(sdma_words),
