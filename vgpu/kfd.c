@@ -21,6 +21,7 @@ union kfd_args {
 	struct kfd_ioctl_create_queue_args create_queue;
 	struct kfd_ioctl_destroy_queue_args destroy_queue;
 	struct kfd_ioctl_update_queue_args update_queue;
+	struct kfd_ioctl_set_cu_mask_args cu_mask;
 	struct kfd_ioctl_get_clock_counters_args clocks;
 	struct kfd_ioctl_get_process_apertures_args apertures;
 	struct kfd_ioctl_get_process_apertures_new_args apertures_new;
@@ -66,6 +67,11 @@ static int destroy_queue(union kfd_args *a)
 static int update_queue(union kfd_args *a)
 {
 	return vg_queue__update(&a->update_queue);
+}
+
+static int set_cu_mask(union kfd_args *a)
+{
+	return vg_queue__set_cu_mask(&a->cu_mask);
 }
 
 /* The GPU counter is derived from the system clock, so the two never drift. */
@@ -276,7 +282,7 @@ static const struct {
 	[0x17] = {"FREE_MEMORY_OF_GPU", free_memory},
 	[0x18] = {"MAP_MEMORY_TO_GPU", map_memory},
 	[0x19] = {"UNMAP_MEMORY_FROM_GPU", map_memory},
-	[0x1a] = {"SET_CU_MASK", nothing},
+	[0x1a] = {"SET_CU_MASK", set_cu_mask},
 	[0x1c] = {"GET_DMABUF_INFO", get_dmabuf_info},
 	[0x1d] = {"IMPORT_DMABUF", import_dmabuf},
 	[0x1e] = {"ALLOC_QUEUE_GWS", alloc_gws},

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* User queues: creation, destruction, suspension, and their line in the log. */
+/* User queues: creation, destruction, suspension, settings. */
 #include "queue.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
+
+#define PERCENTAGE_MASK 0xff
 
 struct vg_queue_table *vg_queue__table(void)
 {
@@ -25,40 +27,6 @@ struct vg_queue_table *vg_queue__table(void)
 			t = none;
 	}
 	return t;
-}
-
-void vg_queue__log_open(struct vg_proc *p)
-{
-	char dir[sizeof p->log_path + sizeof VG_SPOOL_SUFFIX];
-	int err;
-
-	if (!p->conf.log)
-		return;
-	snprintf(dir, sizeof dir, "%s%s", p->conf.log, VG_SPOOL_SUFFIX);
-	err = vg_spool__open(&p->spool, dir, (uint32_t)p->conf.gpu_cnt, p->conf.model->name);
-	if (err)
-		vg_trace("no log: %s: %s", dir, strerror(-err));
-}
-
-/* At the first packet: ROCr has filled in the queue's structure by then. */
-void vg_queue__announce(struct vg_queue *q)
-{
-	struct vg_rec_queue *r;
-
-	if (q->announced)
-		return;
-	q->announced = true;
-	r = vg_spool__slots(&vg_proc()->spool, &q->spool, 1);
-	if (!r)
-		return;
-	r->gpu = (uint8_t)q->gpu;
-	r->sdma = !q->aql;
-	r->queue = q->seq;
-	r->hsa_queue = (uintptr_t)q->aql;
-	r->hsa_id = q->aql ? q->aql->id : 0;
-	r->ring_bytes = q->ring_bytes;
-	r->first_ns = q->now;
-	__atomic_store_n(&r->kind, VG_REC_QUEUE, __ATOMIC_RELEASE);
 }
 
 /* ---- ioctls ---- */
@@ -107,7 +75,17 @@ static void set_up(struct vg_queue *q, const struct kfd_ioctl_create_queue_args 
 						    offsetof(struct abi_queue, write_dispatch_id));
 	/* AQL: the index of the newest packet, so "none yet" is -1. SDMA: the write pointer. */
 	__atomic_store_n(q->bell, vg_queue__is_aql(q) ? ~0ull : 0, __ATOMIC_RELEASE);
-	atomic_store(&q->paused, a->queue_percentage == 0);
+	q->setting.priority = (uint16_t)a->queue_priority;
+	q->setting.percentage = (uint16_t)(a->queue_percentage & PERCENTAGE_MASK);
+	q->setting.cus = (uint16_t)vg_proc()->conf.model->cu_cnt;
+	atomic_store(&q->paused, !q->setting.percentage);
+}
+
+/* What the driver refuses. The percentage's second byte chooses a compute partition. */
+static bool is_setting(uint32_t percentage, uint32_t priority)
+{
+	return (percentage & PERCENTAGE_MASK) <= KFD_MAX_QUEUE_PERCENTAGE &&
+	       priority <= KFD_MAX_QUEUE_PRIORITY;
 }
 
 int vg_queue__create(struct kfd_ioctl_create_queue_args *a)
@@ -118,7 +96,8 @@ int vg_queue__create(struct kfd_ioctl_create_queue_args *a)
 	struct vg_queue *q;
 	int err;
 
-	if (gpu >= (uint32_t)p->conf.gpu_cnt || a->ring_size < 64 || a->ring_size % 64)
+	if (gpu >= (uint32_t)p->conf.gpu_cnt || a->ring_size < 64 || a->ring_size % 64 ||
+		!is_setting(a->queue_percentage, a->queue_priority))
 		return -EINVAL;
 	if (!t)
 		return -ENOMEM;
@@ -136,6 +115,7 @@ int vg_queue__create(struct kfd_ioctl_create_queue_args *a)
 		__atomic_store_n(&t->queues[q->id], q, __ATOMIC_RELEASE);
 		if (q->id >= t->queue_end)
 			t->queue_end = q->id + 1;
+		vg_queue__log_created(t, q);
 	}
 	vg_unlock(&t->lock);
 	if (err)
@@ -169,6 +149,7 @@ int vg_queue__destroy(uint32_t id)
 	pthread_join((pthread_t)q->thread, NULL);
 	TRACE(1, "queue %u destroyed after %llu packets", id, (unsigned long long)q->packets);
 	vg_lock(&t->lock);
+	vg_queue__log_destroyed(t, q);
 	t->bell_used[q->gpu][q->bell_slot] = false;
 	if (t->spare_cnt < sizeof t->spare / sizeof *t->spare)
 		t->spare[t->spare_cnt++] = q;
@@ -176,22 +157,81 @@ int vg_queue__destroy(uint32_t id)
 	return 0;
 }
 
+/* The table's lock is held. Neither priority nor CUs change how long anything takes. */
+static void set(struct vg_queue_table *t, struct vg_queue *q, const struct vg_queue_setting *new)
+{
+	const struct vg_queue_setting *old = &q->setting;
+	unsigned changed = 0;
+
+	changed |= new->priority != old->priority ? VG_QUEUE_PRIORITY : 0;
+	changed |= new->percentage != old->percentage ? VG_QUEUE_PERCENTAGE : 0;
+	changed |=
+		new->mask_bits != old->mask_bits || memcmp(new->mask, old->mask, sizeof new->mask)
+			? VG_QUEUE_CU_MASK
+			: 0;
+	q->setting = *new;
+	TRACE(1, "queue %u: priority %u, %u %%, %u CUs", q->id, new->priority, new->percentage,
+		new->cus);
+	vg_queue__log_changed(t, q, changed);
+}
+
 int vg_queue__update(const struct kfd_ioctl_update_queue_args *a)
 {
 	struct vg_queue_table *t = vg_queue__table();
+	struct vg_queue_setting new;
 	struct vg_queue *q = NULL;
 
-	if (!t)
+	if (!t || !is_setting(a->queue_percentage, a->queue_priority))
 		return -EINVAL;
 	vg_lock(&t->lock);
 	if (a->queue_id < VG_MAX_QUEUES)
 		q = t->queues[a->queue_id];
 	if (q) {
+		new = q->setting;
+		new.priority = (uint16_t)a->queue_priority;
+		new.percentage = (uint16_t)(a->queue_percentage & PERCENTAGE_MASK);
+		set(t, q, &new);
 		/* 0 percent takes the queue off the hardware; what runs goes on to its end. */
-		atomic_store(&q->paused, a->queue_percentage == 0);
+		atomic_store(&q->paused, !new.percentage);
 		atomic_store(&q->state, VG_Q_RUNNING);
 		vg_futex_wake(&q->state, 1);
 	}
 	vg_unlock(&t->lock);
-	return q ? 0 : -EINVAL;
+	return q ? 0 : -EFAULT;
+}
+
+/* Bits beyond the GPU's compute units mean nothing. */
+static uint16_t count_cus(const struct vg_queue_setting *s, uint32_t cu_cnt)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < s->mask_bits && i < cu_cnt; i++)
+		cnt += s->mask[i / 32] >> i % 32 & 1;
+	return (uint16_t)cnt;
+}
+
+int vg_queue__set_cu_mask(const struct kfd_ioctl_set_cu_mask_args *a)
+{
+	struct vg_queue_table *t = vg_queue__table();
+	struct vg_queue_setting new;
+	struct vg_queue *q = NULL;
+	uint32_t bits = a->num_cu_mask;
+
+	if (!t || !bits || bits % 32 || !a->cu_mask_ptr)
+		return -EINVAL;
+	if (bits > sizeof new.mask * 8)
+		bits = sizeof new.mask * 8;
+	vg_lock(&t->lock);
+	if (a->queue_id < VG_MAX_QUEUES)
+		q = t->queues[a->queue_id];
+	if (q) {
+		new = q->setting;
+		new.mask_bits = (uint16_t)bits;
+		memset(new.mask, 0, sizeof new.mask);
+		memcpy(new.mask, (const void *)(uintptr_t)a->cu_mask_ptr, bits / 8);
+		new.cus = count_cus(&new, vg_proc()->conf.model->cu_cnt);
+		set(t, q, &new);
+	}
+	vg_unlock(&t->lock);
+	return q ? 0 : -EFAULT;
 }

@@ -26,12 +26,20 @@ struct vg_queue_table {
 	uint32_t spare_cnt;
 	uint32_t last_seq;
 	bool bell_used[VG_MAX_GPUS][VG_BELLS];
+	struct vg_spool_cursor log; /* the records of queue_log.c */
 };
 
 struct vg_queue_table *vg_queue__table(void); /* NULL: out of memory */
 void *vg_queue__main(void *queue);
 int vg_queue__start_thread(pthread_t *thread, void *(*fn)(void *), void *arg, bool detached);
 void vg_queue__start_watcher(struct vg_proc *p);
+
+/* ---- queue_log.c: the table's lock is held ---- */
+
+void vg_queue__log_created(struct vg_queue_table *t, struct vg_queue *q);
+void vg_queue__log_destroyed(struct vg_queue_table *t, struct vg_queue *q);
+/* changed: enum vg_queue_changed, or'ed; 0: nothing to say. */
+void vg_queue__log_changed(struct vg_queue_table *t, struct vg_queue *q, unsigned changed);
 
 static inline bool vg_queue__is_aql(const struct vg_queue *q)
 {

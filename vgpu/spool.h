@@ -36,6 +36,7 @@ enum vg_rec_kind {
 	VG_REC_UNKNOWN,
 	VG_REC_KERNEL, /* struct vg_rec_name, then more slots of text */
 	VG_REC_QUEUE,  /* struct vg_rec_queue */
+	VG_REC_QUEUE_CHANGE,
 };
 
 enum vg_rec_flag {
@@ -82,6 +83,16 @@ struct vg_rec_name {
 };
 static_assert(sizeof(struct vg_rec_name) == 128, "name record");
 
+/* What may be changed of a queue. */
+struct vg_queue_setting {
+	uint16_t priority;   /* the driver's: 0 to 15 */
+	uint16_t percentage; /* 0: stopped */
+	uint16_t cus;        /* compute units that its kernels may use */
+	uint16_t mask_bits;  /* 0: no mask was set */
+	uint32_t mask[16];
+};
+static_assert(sizeof(struct vg_queue_setting) == 72, "queue setting");
+
 struct vg_rec_queue {
 	uint8_t kind;
 	uint8_t gpu;
@@ -89,12 +100,28 @@ struct vg_rec_queue {
 	uint8_t reserved;
 	uint32_t queue;
 	uint64_t hsa_queue; /* address of the hsa_queue_t, 0 for SDMA */
-	uint64_t hsa_id;
+	uint64_t hsa_id;    /* known with the first packet */
 	uint64_t ring_bytes;
-	uint64_t first_ns;
-	uint8_t pad[88];
+	uint64_t created_ns;
+	uint64_t first_ns;     /* 0: no packet */
+	uint64_t destroyed_ns; /* 0: not */
+	struct vg_queue_setting setting;
 };
 static_assert(sizeof(struct vg_rec_queue) == 128, "queue record");
+
+enum vg_queue_changed { VG_QUEUE_PRIORITY = 1, VG_QUEUE_PERCENTAGE = 2, VG_QUEUE_CU_MASK = 4 };
+
+struct vg_rec_queue_change {
+	uint8_t kind;
+	uint8_t gpu;
+	uint8_t changed;
+	uint8_t reserved;
+	uint32_t queue;
+	uint64_t at_ns;
+	struct vg_queue_setting setting;
+	uint8_t pad[40];
+};
+static_assert(sizeof(struct vg_rec_queue_change) == 128, "queue change record");
 
 struct vg_spool_header {
 	uint64_t magic;

@@ -151,8 +151,36 @@ static void put_record(struct view *v, const struct vg_rec *r)
 	v->lines++;
 }
 
+static void time_or_null(FILE *out, const char *name, uint64_t ns)
+{
+	if (ns)
+		field(out, name, ns);
+	else
+		fprintf(out, ",\"%s\":null", name);
+}
+
+static void put_setting(FILE *out, const struct vg_queue_setting *s, bool compute)
+{
+	unsigned words = s->mask_bits / 32;
+
+	field(out, "priority", s->priority);
+	field(out, "percentage", s->percentage);
+	if (!compute)
+		return;
+	field(out, "cus", s->cus);
+	fprintf(out, ",\"cu_mask\":%s", words ? "\"" : "null");
+	if (words > sizeof s->mask / sizeof *s->mask)
+		words = sizeof s->mask / sizeof *s->mask;
+	for (unsigned i = words; i--;)
+		fprintf(out, "%08x", s->mask[i]);
+	if (words)
+		putc('"', out);
+}
+
 static void put_queue(struct view *v, const struct vg_rec_queue *q)
 {
+	uint64_t first = __atomic_load_n(&q->first_ns, __ATOMIC_ACQUIRE);
+
 	fputs("{\"kind\":\"queue\"", v->out);
 	field(v->out, "pid", v->h->pid);
 	field(v->out, "gpu", q->gpu);
@@ -160,10 +188,38 @@ static void put_queue(struct view *v, const struct vg_rec_queue *q)
 	fprintf(v->out, ",\"engine\":\"%s\"", q->sdma ? "sdma" : "compute");
 	if (!q->sdma) {
 		field(v->out, "hsa_queue", q->hsa_queue);
-		field(v->out, "hsa_queue_id", q->hsa_id);
+		if (first)
+			field(v->out, "hsa_queue_id", q->hsa_id);
+		else
+			fputs(",\"hsa_queue_id\":null", v->out);
 	}
 	field(v->out, "ring_bytes", q->ring_bytes);
-	field(v->out, "first", q->first_ns);
+	field(v->out, "created", q->created_ns);
+	time_or_null(v->out, "first", first);
+	time_or_null(v->out, "destroyed", __atomic_load_n(&q->destroyed_ns, __ATOMIC_ACQUIRE));
+	put_setting(v->out, &q->setting, !q->sdma);
+	fputs("}\n", v->out);
+	v->lines++;
+}
+
+static void put_queue_change(struct view *v, const struct vg_rec_queue_change *c)
+{
+	static const char *const names[] = {"priority", "percentage", "cu_mask"};
+	const char *comma = "";
+
+	fputs("{\"kind\":\"queue_change\"", v->out);
+	field(v->out, "pid", v->h->pid);
+	field(v->out, "gpu", c->gpu);
+	field(v->out, "queue", c->queue);
+	field(v->out, "time", c->at_ns);
+	fputs(",\"changed\":[", v->out);
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+		if (c->changed >> i & 1) {
+			fprintf(v->out, "%s\"%s\"", comma, names[i]);
+			comma = ",";
+		}
+	putc(']', v->out);
+	put_setting(v->out, &c->setting, true);
 	fputs("}\n", v->out);
 	v->lines++;
 }
@@ -246,6 +302,9 @@ static int read_block(struct view *v, const char *block, uint64_t bytes)
 			slots = ((const struct vg_rec_name *)(const void *)r)->slots;
 		} else if (kind == VG_REC_QUEUE) {
 			put_queue(v, (const void *)r);
+			err = 0;
+		} else if (kind == VG_REC_QUEUE_CHANGE) {
+			put_queue_change(v, (const void *)r);
 			err = 0;
 		} else if (kind < sizeof kinds / sizeof *kinds) {
 			err = add_record(v, r);

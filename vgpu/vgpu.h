@@ -12,10 +12,11 @@
  *   model.c    the facts about each GPU model
  *   kfd.c      KFD ioctls;  drm.c: DRM ioctls;  drm_info.c: what a GPU says about itself
  *   mem.c      buffers and address translation;  event.c: KFD events
- *   queue.c    user queues;  wait.c: their threads and the watcher;  aql.c, sdma.c: what they
- * execute code.c     kernel object to name;  elf.c: the code object in memory;  blit.c: kernels
- * that move data spool.c    the log, in memory that survives the process;  spool_json.c: its
- * conversion
+ *   queue.c    user queues;  queue_log.c: their lines in the log
+ *   wait.c     the queues' threads and the watcher;  aql.c, sdma.c: what they execute
+ *   code.c     kernel object to name;  elf.c: the code object in memory
+ *   blit.c     kernels that move data
+ *   spool.c    the log, in memory that survives the process;  spool_json.c: its conversion
  *
  * Lock order: queue lock, then memory lock; the event lock and the kernel table's lock are leaves.
  */
@@ -219,6 +220,10 @@ struct vg_queue {
 
 	/* From here on the queue's thread only (and the watcher, holding `look`, while it is
 	 * parked). */
+	struct vg_queue_setting setting; /* under the table's lock */
+	struct vg_rec_queue *rec;        /* its record in the log, if there is one */
+	struct vg_spool_block *rec_block;
+
 	uint64_t cpu_ns; /* already accounted for */
 	bool announced;
 	bool spinning;
@@ -252,13 +257,15 @@ struct vg_queue {
 
 struct kfd_ioctl_create_queue_args;
 struct kfd_ioctl_update_queue_args;
+struct kfd_ioctl_set_cu_mask_args;
 int vg_queue__create(struct kfd_ioctl_create_queue_args *args);
 int vg_queue__destroy(uint32_t id);
 int vg_queue__update(const struct kfd_ioctl_update_queue_args *args);
+int vg_queue__set_cu_mask(const struct kfd_ioctl_set_cu_mask_args *args);
 void vg_queue__hint(void);           /* the program begins to wait: look at the doorbells now */
 void vg_queue__signal_changed(void); /* the GPU changed a signal that others may wait for */
 void vg_queue__account_all(void);    /* brings the CPU time in the log up to date */
-void vg_queue__announce(struct vg_queue *q); /* its line in the log, once */
+void vg_queue__announce(struct vg_queue *q); /* at each packet: the first goes into its line */
 void vg_queue__log_open(struct vg_proc *p);
 
 enum vg_step vg_aql__step(struct vg_queue *q);

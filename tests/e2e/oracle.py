@@ -145,6 +145,8 @@ class Log:
         if kind == "queue":
             self._queues[line["queue"]] = line.get("hsa_queue_id")
             return
+        if kind == "queue_change":
+            return
         if kind == "process":
             process = (line["pid"], line["image"])
             if process in self.processes:

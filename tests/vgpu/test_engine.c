@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <linux/kfd_ioctl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -460,6 +461,30 @@ static void flight_order(void **state)
 	assert_int_equal(q->flight_cnt, 0);
 }
 
+static void settings_that_the_driver_refuses(void **state)
+{
+	uint32_t mask[2] = {1, 0};
+	struct kfd_ioctl_update_queue_args u = {.queue_percentage = 100, .queue_priority = 15};
+	struct kfd_ioctl_set_cu_mask_args m = {.num_cu_mask = 64, .cu_mask_ptr = (uintptr_t)mask};
+	struct kfd_ioctl_create_queue_args c = {.gpu_id = VG_GPU_ID(0),
+		.ring_size = 4096,
+		.queue_percentage = 100,
+		.queue_priority = 16};
+
+	(void)state;
+	assert_int_equal(vg_queue__update(&u), -EFAULT); /* there is no queue */
+	assert_int_equal(vg_queue__set_cu_mask(&m), -EFAULT);
+	u.queue_priority = 16;
+	assert_int_equal(vg_queue__update(&u), -EINVAL);
+	u = (struct kfd_ioctl_update_queue_args){.queue_percentage = 101};
+	assert_int_equal(vg_queue__update(&u), -EINVAL);
+	m.num_cu_mask = 33;
+	assert_int_equal(vg_queue__set_cu_mask(&m), -EINVAL);
+	m.num_cu_mask = 0;
+	assert_int_equal(vg_queue__set_cu_mask(&m), -EINVAL);
+	assert_int_equal(vg_queue__create(&c), -EINVAL);
+}
+
 /* ---- SDMA ---- */
 
 static uint32_t sdma_ring[64]; /* 256 bytes: packets wrap around its end */
@@ -650,6 +675,7 @@ int main(void)
 		TEST(ring_wraps),
 		TEST(conditions),
 		TEST(flight_order),
+		TEST(settings_that_the_driver_refuses),
 		TEST(sdma_copy_and_signal),
 		TEST(sdma_latency),
 		TEST(sdma_poll_blocks),
