@@ -87,8 +87,8 @@ static void complete(struct vg_queue *q, const struct vg_flight *f)
 		return;
 	publish(q);
 	if (stamp) {
-		s->start_ts = vg_ticks(f->start);
-		s->end_ts = vg_ticks(f->end);
+		s->start_ts = vg_gpu_ticks(q->gpu, f->start);
+		s->end_ts = vg_gpu_ticks(q->gpu, f->end);
 	}
 	/* Sequentially consistent: pairs with the parking of a thread that waits for this signal.
 	 */
@@ -105,7 +105,7 @@ void vg_aql__complete_due(struct vg_queue *q)
 {
 	if (!q->flight_cnt)
 		return;
-	q->now = vg_now();
+	q->now = vg_gpu_now(q->gpu);
 	while (q->flight_cnt && q->flight[0].end <= q->now) {
 		struct vg_flight f = vg_flight__pop(q);
 
@@ -162,7 +162,7 @@ static bool covered(struct vg_queue *q, uint64_t i)
 			q->bare_since = 0;
 			return false;
 		}
-		q->now = vg_now();
+		q->now = vg_gpu_now(q->gpu);
 		if (!q->bare_since)
 			q->bare_since = q->now;
 		if (q->now - q->bare_since < VG_BARE_NS)
@@ -174,7 +174,7 @@ static bool covered(struct vg_queue *q, uint64_t i)
 	}
 	q->bare_since = 0;
 	q->bell_seen = bell;
-	q->seen_at = q->now = vg_now();
+	q->seen_at = q->now = vg_gpu_now(q->gpu);
 	return true;
 }
 
@@ -343,7 +343,7 @@ static void run(struct vg_queue *q, const union abi_packet *p, unsigned type, st
 	} else {
 		if (any_dependency(p, type)) {
 			/* A dependency is met in real time. */
-			q->now = vg_now();
+			q->now = vg_gpu_now(q->gpu);
 			if (q->now > f->end)
 				f->end = q->now;
 		}
@@ -380,7 +380,7 @@ static enum vg_step step(struct vg_queue *q)
 	if (!covered(q, i))
 		return VG_STEP_IDLE;
 	if (!is_valid(q, i)) {
-		q->seen_at = vg_now(); /* reserved, not written yet: not seen yet */
+		q->seen_at = vg_gpu_now(q->gpu); /* reserved, not written yet: not seen yet */
 		return VG_STEP_IDLE;
 	}
 	memcpy(p, slot_of(q, i), sizeof *p);

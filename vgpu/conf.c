@@ -47,6 +47,16 @@ static void load_costs(struct vg_costs *costs)
 	}
 }
 
+static void load_clock(struct vg_conf *conf)
+{
+	const char *s = env("VGPU_CLOCK"), *bad;
+
+	if (s && vg_clock__parse(&conf->clock, s, &bad))
+		vg_trace("VGPU_CLOCK: cannot be read from here on: %s", bad);
+	for (unsigned gpu = 0; gpu < VG_CLOCK_GPUS; gpu++)
+		vg_clock__prepare(&conf->clock, gpu, conf->model->counter_khz);
+}
+
 void vg_conf__load(struct vg_conf *conf)
 {
 	struct vg_mistake bad;
@@ -64,6 +74,7 @@ void vg_conf__load(struct vg_conf *conf)
 	s = env("VGPU_SEED");
 	conf->kernel.seed = s ? strtoull(s, NULL, 0) : 0;
 	load_costs(&conf->cost);
+	load_clock(conf);
 	conf->trace = (int)env_long("VGPU_TRACE", 0, 9, 0);
 	conf->kfd_minor = (int)env_long("VGPU_KFD_MINOR", 0, 99, 17);
 	conf->always_stamp = env_long("VGPU_ALWAYS_STAMP", 0, 1, 0);

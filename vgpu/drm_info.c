@@ -14,7 +14,7 @@ union info_answer {
 	unsigned char raw[512];
 };
 
-static void device_info(union info_answer *u)
+static void device_info(int gpu, union info_answer *u)
 {
 	const struct vg_model *a = vg_proc()->conf.model;
 
@@ -26,7 +26,7 @@ static void device_info(union info_answer *u)
 		.family = ABI_FAMILY_AI,
 		.num_shader_engines = a->engine_cnt,
 		.num_shader_arrays_per_engine = 1,
-		.gpu_counter_freq = 1000000u / VG_TICK_NS, /* kHz */
+		.gpu_counter_freq = (uint32_t)vg_proc()->conf.clock.gpus[gpu].khz,
 		.max_engine_clock = 1700000,
 		.max_memory_clock = 1600000,
 		.cu_active_number = a->cu_cnt,
@@ -44,40 +44,44 @@ static void device_info(union info_answer *u)
 	};
 }
 
-static void memory_info(union info_answer *u)
+static void memory_info(int gpu, union info_answer *u)
 {
 	uint64_t n = vg_proc()->conf.model->vram_bytes;
 	struct abi_amdgpu_heap heap = {n, n, 0, n};
 
+	(void)gpu;
 	u->memory = (struct abi_amdgpu_memory){heap, heap, heap};
 }
 
-static void vram_gtt_info(union info_answer *u)
+static void vram_gtt_info(int gpu, union info_answer *u)
 {
 	uint64_t n = vg_proc()->conf.model->vram_bytes;
 
+	(void)gpu;
 	u->vram_gtt = (struct abi_amdgpu_vram_gtt){n, n, n};
 }
 
-static void one_info(union info_answer *u)
+static void one_info(int gpu, union info_answer *u)
 {
+	(void)gpu;
 	u->u32 = 1;
 }
 
-static void timestamp_info(union info_answer *u)
+static void timestamp_info(int gpu, union info_answer *u)
 {
-	u->u64 = vg_ticks(vg_now());
+	u->u64 = vg_clock__read(gpu).ticks;
 }
 
-static void zero_info(union info_answer *u)
+static void zero_info(int gpu, union info_answer *u)
 {
+	(void)gpu;
 	(void)u;
 }
 
 static const struct {
 	uint32_t query;
 	uint32_t bytes; /* 0: as many as the caller asks for */
-	void (*answer)(union info_answer *u);
+	void (*answer)(int gpu, union info_answer *u);
 } infos[] = {
 	{ABI_INFO_ACCEL_WORKING, 4, one_info},
 	{ABI_INFO_HW_IP_INFO, 32, zero_info},
@@ -104,7 +108,7 @@ int vg_drm__info(int gpu, void *arg)
 		if (infos[i].query != a->query)
 			continue;
 		memset(&u, 0, sizeof u);
-		infos[i].answer(&u);
+		infos[i].answer(gpu, &u);
 		memcpy(out, &u, n < a->return_size ? n : a->return_size);
 		return 0;
 	}

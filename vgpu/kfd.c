@@ -12,7 +12,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 union kfd_args {
@@ -74,17 +73,17 @@ static int set_cu_mask(union kfd_args *a)
 	return vg_queue__set_cu_mask(&a->cu_mask);
 }
 
-/* The GPU counter is derived from the system clock, so the two never drift. */
 static int get_clock_counters(union kfd_args *a)
 {
-	struct timespec t;
+	int gpu = a->clocks.gpu_id ? gpu_index(a->clocks.gpu_id) : -1;
+	struct vg_clock_reading now;
 
-	if (a->clocks.gpu_id && gpu_index(a->clocks.gpu_id) < 0)
+	if (a->clocks.gpu_id && gpu < 0)
 		return -EINVAL;
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	a->clocks.cpu_clock_counter = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-	a->clocks.system_clock_counter = vg_now();
-	a->clocks.gpu_clock_counter = vg_ticks(a->clocks.system_clock_counter);
+	now = vg_clock__read(gpu);
+	a->clocks.cpu_clock_counter = now.raw;
+	a->clocks.system_clock_counter = now.system;
+	a->clocks.gpu_clock_counter = now.ticks;
 	a->clocks.system_clock_freq = 1000000000u;
 	return 0;
 }

@@ -12,9 +12,9 @@
 
 static const struct vg_model models[] = {
 	{"gfx90a", 90010, 0x740f, 2, 0x3d, "aldebaran", 104, 8, 14, 8, true, 100000, 64 * GIB},
-	{"gfx908", 90008, 0x738c, 1, 0x32, "arcturus", 120, 8, 16, 10, true, 100000, 64 * GIB},
-	{"gfx906", 90006, 0x66a1, 2, 0x28, "vega20", 60, 4, 16, 10, true, 100000, 64 * GIB},
-	{"gfx900", 90000, 0x6860, 0, 0x01, "vega10", 64, 4, 16, 10, false, 100000, 64 * GIB},
+	{"gfx908", 90008, 0x738c, 1, 0x32, "arcturus", 120, 8, 16, 10, true, 25000, 64 * GIB},
+	{"gfx906", 90006, 0x66a1, 2, 0x28, "vega20", 60, 4, 16, 10, true, 25000, 64 * GIB},
+	{"gfx900", 90000, 0x6860, 0, 0x01, "vega10", 64, 4, 16, 10, false, 27000, 64 * GIB},
 };
 
 const struct vg_model *vg_model_at(unsigned i)

@@ -16,7 +16,8 @@ void vg_queue__log_open(struct vg_proc *p)
 	if (!p->conf.log)
 		return;
 	snprintf(dir, sizeof dir, "%s%s", p->conf.log, VG_SPOOL_SUFFIX);
-	err = vg_spool__open(&p->spool, dir, (uint32_t)p->conf.gpu_cnt, p->conf.model->name);
+	err = vg_spool__open(
+		&p->spool, dir, (uint32_t)p->conf.gpu_cnt, p->conf.model->name, &p->conf.clock);
 	if (err)
 		vg_trace("no log: %s: %s", dir, strerror(-err));
 }

@@ -41,6 +41,8 @@ static const struct {
 	{"copy-latency-ns", "LIST",
 		"what each copy takes besides, for all or by direction (default 0)",
 		"VGPU_COPY_LATENCY_NS", 't'},
+	{"clock", "LIST", "the GPUs' clocks: offset=3s,ppm=20,1:ppm=-35,drift=30/10s,suspend=2s@5s",
+		"VGPU_CLOCK", 'k'},
 	{"log", "FILE", "write one JSON line for every packet executed", "VGPU_LOG", 'l'},
 	{"finish-log", "FILE", "finish the log that a killed vgpu-run left, and exit", NULL, 'f'},
 	{"help", NULL, "show this help", NULL, 'h'},
@@ -143,6 +145,8 @@ static int apply(int key, const char *value, char *log)
 		if (!vg_model_find(value))
 			return run_fail(EXIT_OWN, arch_hint(), "--arch %s is not emulated", value);
 		return run_set("VGPU_ARCH", value);
+	case 'k':
+		return run_clock__set(value);
 	default:
 		return set_log(value, log);
 	}
@@ -297,6 +301,7 @@ int main(int argc, char **argv)
 {
 	struct option longs[OPTION_CNT + 1] = {0};
 	char log[PATH_MAX] = "";
+	const char *clock;
 	int key, code, which = 0;
 
 	for (size_t i = 0; i < OPTION_CNT; i++)
@@ -326,6 +331,9 @@ int main(int argc, char **argv)
 		return run_fail(EXIT_OWN, "vgpu-run -- COMMAND; vgpu-run --help shows more",
 			"no command to run");
 	code = preload();
+	clock = getenv("VGPU_CLOCK"); /* perhaps set by hand */
+	if (!code && clock && *clock)
+		code = run_clock__set(clock);
 	if (code)
 		return code;
 	if (*log)

@@ -18,6 +18,9 @@ int run_set(const char *variable, const char *value);
 /* An option about time, by its name. 0 or an exit code, having said why. */
 int run_times__apply(const char *name, const char *value);
 
+/* The GPUs' clocks; the moment at which they begin is added. */
+int run_clock__set(const char *list);
+
 /* The log FILE and its FILE.spool. Each returns 0 or an exit code, having said why. */
 int run_log__begin(const char *file);
 int run_log__finish(const char *file);

@@ -198,8 +198,8 @@ static void timestamp(struct vg_queue *q, const uint32_t *d)
 	uint64_t t = q->last_end > q->floor ? q->last_end : q->floor;
 
 	q->in_command = true;
-	__atomic_store_n(
-		(uint64_t *)vg_va(u64_at(d + 1), &q->va_signal), vg_ticks(t), __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)vg_va(u64_at(d + 1), &q->va_signal), vg_gpu_ticks(q->gpu, t),
+		__ATOMIC_RELEASE);
 }
 
 static void nothing(struct vg_queue *q, const uint32_t *d)
@@ -257,7 +257,7 @@ static void look_at_bell(struct vg_queue *q, uint64_t bell)
 	if ((int64_t)bell == q->bell_seen)
 		return;
 	q->bell_seen = (int64_t)bell;
-	q->now = vg_now();
+	q->now = vg_gpu_now(q->gpu);
 	raise_floor(q);
 }
 
@@ -272,7 +272,7 @@ enum vg_step vg_sdma__step(struct vg_queue *q)
 		return VG_STEP_IDLE;
 	look_at_bell(q, w);
 	if (q->last_end > q->now) {
-		q->now = vg_now();
+		q->now = vg_gpu_now(q->gpu);
 		if (q->last_end > q->now)
 			return VG_STEP_LATER;
 	}
@@ -290,7 +290,7 @@ enum vg_step vg_sdma__step(struct vg_queue *q)
 	if (is_memory_poll(d)) {
 		if (!vg_sdma__unblocked(q))
 			return VG_STEP_BLOCKED;
-		q->now = vg_now(); /* a dependency is met in real time */
+		q->now = vg_gpu_now(q->gpu); /* a dependency is met in real time */
 		raise_floor(q);
 	}
 	TRACE(2, "queue %u sdma operation %u.%u", q->id, op, d[0] >> 8 & 0xff);

@@ -48,7 +48,8 @@ static int create_file(const char *dir, uint64_t start, uint64_t *image)
 	return fd < 0 ? -errno : fd;
 }
 
-int vg_spool__open(struct vg_spool *spool, const char *dir, uint32_t gpu_cnt, const char *arch)
+int vg_spool__open(struct vg_spool *spool, const char *dir, uint32_t gpu_cnt, const char *arch,
+	const struct vg_clock *clock)
 {
 	uint64_t start = vg_start_time(getpid()), image;
 	struct vg_spool_header *h;
@@ -67,7 +68,7 @@ int vg_spool__open(struct vg_spool *spool, const char *dir, uint32_t gpu_cnt, co
 		close(spool->fd);
 		return err ? err : -ENOMEM;
 	}
-	h->version = 1;
+	h->version = 2;
 	h->record_bytes = SLOT;
 	h->block_bytes = VG_SPOOL_BLOCK_BYTES;
 	h->gpu_cnt = gpu_cnt;
@@ -75,6 +76,7 @@ int vg_spool__open(struct vg_spool *spool, const char *dir, uint32_t gpu_cnt, co
 	h->pid_start = start;
 	h->opened_ns = vg_now();
 	h->image = image;
+	h->clock = *clock;
 	snprintf(h->arch, sizeof h->arch, "%s", arch);
 	process_name(h->name, sizeof h->name);
 	__atomic_store_n(&h->magic, VG_SPOOL_MAGIC, __ATOMIC_RELEASE);

@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "clock.h"
+
 #define VG_SPOOL_MAGIC        0x31304c4f4f505356ull /* "VSPOOL01" */
 #define VG_SPOOL_HEADER_BYTES 4096u
 #define VG_SPOOL_BLOCK_BYTES  (256u * 1024u)
@@ -57,7 +59,7 @@ struct vg_rec {
 	uint32_t queue;
 	uint32_t kernel; /* id of a VG_REC_KERNEL record of the same file, 0: none */
 	uint64_t index;
-	uint64_t start, end; /* ns, CLOCK_BOOTTIME */
+	uint64_t start, end; /* gpu time: clock.h */
 	uint64_t kernel_object;
 	uint64_t signal;
 	uint64_t bytes;
@@ -102,8 +104,8 @@ struct vg_rec_queue {
 	uint64_t hsa_queue; /* address of the hsa_queue_t, 0 for SDMA */
 	uint64_t hsa_id;    /* known with the first packet */
 	uint64_t ring_bytes;
-	uint64_t created_ns;
-	uint64_t first_ns;     /* 0: no packet */
+	uint64_t created_ns;   /* machine time, as all but the first packet's */
+	uint64_t first_ns;     /* gpu time; 0: no packet */
 	uint64_t destroyed_ns; /* 0: not */
 	struct vg_queue_setting setting;
 };
@@ -130,8 +132,8 @@ struct vg_spool_header {
 	uint32_t block_bytes;
 	uint32_t gpu_cnt;
 	uint64_t pid;
-	uint64_t pid_start; /* field 22 of /proc/PID/stat */
-	uint64_t opened_ns;
+	uint64_t pid_start;      /* field 22 of /proc/PID/stat */
+	uint64_t opened_ns;      /* machine time */
 	_Atomic uint64_t cpu_ns; /* of the virtual GPU's threads; kept up to date */
 	_Atomic uint64_t interrupts;
 	_Atomic uint64_t lost; /* packets that had no room in the log */
@@ -141,6 +143,7 @@ struct vg_spool_header {
 	uint64_t image;         /* counts the images (exec) of a process */
 	char arch[16];
 	char name[64];
+	struct vg_clock clock; /* that all times of the file follow */
 };
 static_assert(sizeof(struct vg_spool_header) <= VG_SPOOL_HEADER_BYTES, "spool header");
 
@@ -165,7 +168,8 @@ struct vg_spool_cursor {
 };
 
 /* In the traced process. dir: FILE.spool. 0 or -errno. */
-int vg_spool__open(struct vg_spool *spool, const char *dir, uint32_t gpu_cnt, const char *arch);
+int vg_spool__open(struct vg_spool *spool, const char *dir, uint32_t gpu_cnt, const char *arch,
+	const struct vg_clock *clock);
 void vg_spool__close(struct vg_spool *spool);
 /* A zeroed record, or NULL (and counted as lost). Call vg_spool__done() when it is complete. */
 struct vg_rec *vg_spool__reserve(

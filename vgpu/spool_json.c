@@ -11,14 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SLOT    sizeof(struct vg_rec)
-#define TICK_NS 10
+#define SLOT sizeof(struct vg_rec)
+
+struct entry {
+	uint64_t start; /* system time: the order of the lines */
+	const struct vg_rec *rec;
+};
 
 struct view {
 	const char *map;
 	uint64_t size;
 	const struct vg_spool_header *h;
-	const struct vg_rec **recs;
+	struct entry *recs;
 	size_t rec_cnt, rec_cap;
 	const struct vg_rec_name **names; /* by id */
 	uint32_t name_cap;
@@ -111,8 +115,17 @@ static void put_kernel(struct view *v, const struct vg_rec *r)
 	}
 }
 
-static void put_record(struct view *v, const struct vg_rec *r)
+/* When it was, for the program. */
+static uint64_t system_time(const struct view *v, unsigned gpu, uint64_t time)
 {
+	const struct vg_clock *c = &v->h->clock;
+
+	return vg_clock__system(c, vg_clock__machine(c, gpu, time));
+}
+
+static void put_record(struct view *v, const struct entry *e)
+{
+	const struct vg_rec *r = e->rec;
 	bool done = __atomic_load_n((const uint32_t *)&r->done, __ATOMIC_ACQUIRE);
 	bool sdma = r->flags & VG_REC_SDMA;
 
@@ -131,11 +144,11 @@ static void put_record(struct view *v, const struct vg_rec *r)
 		field(v->out, "target", r->target);
 	}
 	put_bool(v->out, "barrier_bit", r->flags & VG_REC_BARRIER_BIT);
-	field(v->out, "start", r->start);
-	field(v->out, "start_ticks", r->start / TICK_NS);
+	field(v->out, "start", e->start);
+	field(v->out, "start_ticks", vg_clock__ticks(&v->h->clock, r->gpu, r->start));
 	if (done) {
-		field(v->out, "end", r->end);
-		field(v->out, "end_ticks", r->end / TICK_NS);
+		field(v->out, "end", system_time(v, r->gpu, r->end));
+		field(v->out, "end_ticks", vg_clock__ticks(&v->h->clock, r->gpu, r->end));
 	} else {
 		fputs(",\"end\":null,\"end_ticks\":null", v->out);
 	}
@@ -180,6 +193,8 @@ static void put_setting(FILE *out, const struct vg_queue_setting *s, bool comput
 static void put_queue(struct view *v, const struct vg_rec_queue *q)
 {
 	uint64_t first = __atomic_load_n(&q->first_ns, __ATOMIC_ACQUIRE);
+	uint64_t destroyed = __atomic_load_n(&q->destroyed_ns, __ATOMIC_ACQUIRE);
+	const struct vg_clock *c = &v->h->clock;
 
 	fputs("{\"kind\":\"queue\"", v->out);
 	field(v->out, "pid", v->h->pid);
@@ -194,9 +209,9 @@ static void put_queue(struct view *v, const struct vg_rec_queue *q)
 			fputs(",\"hsa_queue_id\":null", v->out);
 	}
 	field(v->out, "ring_bytes", q->ring_bytes);
-	field(v->out, "created", q->created_ns);
-	time_or_null(v->out, "first", first);
-	time_or_null(v->out, "destroyed", __atomic_load_n(&q->destroyed_ns, __ATOMIC_ACQUIRE));
+	field(v->out, "created", vg_clock__system(c, q->created_ns));
+	time_or_null(v->out, "first", first ? system_time(v, q->gpu, first) : 0);
+	time_or_null(v->out, "destroyed", destroyed ? vg_clock__system(c, destroyed) : 0);
 	put_setting(v->out, &q->setting, !q->sdma);
 	fputs("}\n", v->out);
 	v->lines++;
@@ -211,7 +226,7 @@ static void put_queue_change(struct view *v, const struct vg_rec_queue_change *c
 	field(v->out, "pid", v->h->pid);
 	field(v->out, "gpu", c->gpu);
 	field(v->out, "queue", c->queue);
-	field(v->out, "time", c->at_ns);
+	field(v->out, "time", vg_clock__system(&v->h->clock, c->at_ns));
 	fputs(",\"changed\":[", v->out);
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
 		if (c->changed >> i & 1) {
@@ -222,6 +237,44 @@ static void put_queue_change(struct view *v, const struct vg_rec_queue_change *c
 	put_setting(v->out, &c->setting, true);
 	fputs("}\n", v->out);
 	v->lines++;
+}
+
+static void signed_field(FILE *out, const char *name, int64_t v)
+{
+	fprintf(out, ",\"%s\":%lld", name, (long long)v);
+}
+
+/* The constants that the times follow, so that a reader can say how far a conversion may be off. */
+static void put_clock(struct view *v, const struct vg_clock *c)
+{
+	static const char *const counters[] = {"resets", "stands", "continues"};
+
+	field(v->out, "epoch", vg_clock__system(c, c->epoch_ns));
+	fputs(",\"suspends\":[", v->out);
+	for (unsigned i = 0; i < c->suspend_cnt; i++) {
+		uint64_t at = c->epoch_ns + c->suspends[i].at_ns;
+
+		fprintf(v->out, "%s{\"counter\":\"%s\"", i ? "," : "", counters[c->counter]);
+		field(v->out, "slept_ns", c->suspends[i].for_ns);
+		field(v->out, "resumed", vg_clock__system(c, at));
+		putc('}', v->out);
+	}
+	fputs("],\"clocks\":[", v->out);
+	for (unsigned i = 0; i < v->h->gpu_cnt; i++) {
+		const struct vg_clock_gpu *g = &c->gpus[i];
+
+		fprintf(v->out, "%s{\"gpu\":%u", i ? "," : "", i);
+		field(v->out, "khz", g->khz);
+		signed_field(v->out, "offset_ns", g->offset_ns);
+		signed_field(v->out, "ppb", g->ppb);
+		signed_field(v->out, "drift_ppb", g->drift_ppb);
+		field(v->out, "drift_ns", g->drift_ns);
+		signed_field(v->out, "steps_ppb", g->steps_ppb);
+		field(v->out, "steps_ns", g->steps_ns);
+		field(v->out, "jitter_ns", g->jitter_ns);
+		putc('}', v->out);
+	}
+	putc(']', v->out);
 }
 
 static void put_process(struct view *v)
@@ -237,12 +290,13 @@ static void put_process(struct view *v)
 	fputs(",\"arch\":", v->out);
 	put_string(v->out, h->arch, strnlen(h->arch, sizeof h->arch));
 	field(v->out, "gpus", h->gpu_cnt);
-	field(v->out, "opened", h->opened_ns);
+	field(v->out, "opened", vg_clock__system(&h->clock, h->opened_ns));
 	field(v->out, "packets", v->rec_cnt);
 	field(v->out, "lost", h->lost);
 	field(v->out, "bare", h->bare);
 	field(v->out, "cpu_ns", h->cpu_ns);
 	field(v->out, "interrupts", h->interrupts);
+	put_clock(v, &h->clock);
 	put_bool(v->out, "ended", h->ended == 1);
 	put_bool(v->out, "emulated", true);
 	fputs("}\n", v->out);
@@ -275,14 +329,14 @@ static int add_record(struct view *v, const struct vg_rec *r)
 {
 	if (v->rec_cnt == v->rec_cap) {
 		size_t cap = v->rec_cap ? v->rec_cap * 2 : 1024;
-		const struct vg_rec **p = realloc(v->recs, cap * sizeof *p);
+		struct entry *p = realloc(v->recs, cap * sizeof *p);
 
 		if (!p)
 			return -ENOMEM;
 		v->recs = p;
 		v->rec_cap = cap;
 	}
-	v->recs[v->rec_cnt++] = r;
+	v->recs[v->rec_cnt++] = (struct entry){system_time(v, r->gpu, r->start), r};
 	return 0;
 }
 
@@ -300,13 +354,14 @@ static int read_block(struct view *v, const char *block, uint64_t bytes)
 		if (kind == VG_REC_KERNEL) {
 			err = add_name(v, (const void *)r, bytes - at);
 			slots = ((const struct vg_rec_name *)(const void *)r)->slots;
-		} else if (kind == VG_REC_QUEUE) {
+		} else if (kind == VG_REC_QUEUE &&
+			   ((const struct vg_rec_queue *)(const void *)r)->gpu < VG_CLOCK_GPUS) {
 			put_queue(v, (const void *)r);
 			err = 0;
 		} else if (kind == VG_REC_QUEUE_CHANGE) {
 			put_queue_change(v, (const void *)r);
 			err = 0;
-		} else if (kind < sizeof kinds / sizeof *kinds) {
+		} else if (kind < sizeof kinds / sizeof *kinds && r->gpu < VG_CLOCK_GPUS) {
 			err = add_record(v, r);
 		} else {
 			err = -EPROTO;
@@ -320,14 +375,34 @@ static int read_block(struct view *v, const char *block, uint64_t bytes)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct vg_rec *x = *(const struct vg_rec *const *)a,
-			    *y = *(const struct vg_rec *const *)b;
+	const struct entry *x = a, *y = b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	if (x->queue != y->queue)
-		return x->queue < y->queue ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
+	if (x->rec->queue != y->rec->queue)
+		return x->rec->queue < y->rec->queue ? -1 : 1;
+	return x->rec->index < y->rec->index ? -1 : x->rec->index > y->rec->index;
+}
+
+/* What the conversions rely on. */
+static bool is_sane(const struct vg_spool_header *h)
+{
+	const struct vg_clock *c = &h->clock;
+
+	if (h->gpu_cnt > VG_CLOCK_GPUS || c->suspend_cnt > VG_CLOCK_SUSPENDS ||
+		c->counter > VG_COUNTER_CONTINUES)
+		return false;
+	for (unsigned i = 0; i < VG_CLOCK_GPUS; i++) {
+		const struct vg_clock_gpu *g = &c->gpus[i];
+		const int64_t rates[] = {g->ppb, g->drift_ppb, g->steps_ppb};
+
+		if (!g->khz || g->drift_ns > VG_CLOCK_MAX_NS || g->steps_ns > VG_CLOCK_MAX_NS)
+			return false;
+		for (unsigned r = 0; r < 3; r++)
+			if (rates[r] > VG_CLOCK_MAX_PPB || rates[r] < -VG_CLOCK_MAX_PPB)
+				return false;
+	}
+	return true;
 }
 
 static int convert(struct view *v)
@@ -336,8 +411,8 @@ static int convert(struct view *v)
 	uint32_t blocks = h->blocks;
 	int err = 0;
 
-	if (v->size < VG_SPOOL_HEADER_BYTES || h->magic != VG_SPOOL_MAGIC || h->version != 1 ||
-		h->record_bytes != SLOT || h->block_bytes != VG_SPOOL_BLOCK_BYTES)
+	if (v->size < VG_SPOOL_HEADER_BYTES || h->magic != VG_SPOOL_MAGIC || h->version != 2 ||
+		h->record_bytes != SLOT || h->block_bytes != VG_SPOOL_BLOCK_BYTES || !is_sane(h))
 		return -EPROTO;
 	for (uint32_t i = 0; i < blocks && i < VG_SPOOL_MAX_BLOCKS; i++) {
 		uint64_t at = VG_SPOOL_HEADER_BYTES + (uint64_t)i * VG_SPOOL_BLOCK_BYTES;
@@ -355,7 +430,7 @@ static int convert(struct view *v)
 	if (v->rec_cnt)
 		qsort(v->recs, v->rec_cnt, sizeof *v->recs, by_start);
 	for (size_t i = 0; i < v->rec_cnt; i++)
-		put_record(v, v->recs[i]);
+		put_record(v, &v->recs[i]);
 	put_process(v);
 	return ferror(v->out) ? -EIO : err;
 }

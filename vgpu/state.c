@@ -120,16 +120,6 @@ void vg_unlock(struct vg_lock *lock)
 		vg_futex_wake(&lock->word, 1);
 }
 
-uint64_t vg_now(void)
-{
-	struct timespec t;
-	uint64_t ns;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-	return ns - ns % VG_TICK_NS;
-}
-
 uint64_t vg_start_time(pid_t pid)
 {
 	char text[1024], path[48], *p;

@@ -9,6 +9,8 @@
  *   root.c     the private directory with the emulated /sys and /dev files, its cleaning up
  *   sysfs.c    the contents of that directory
  *   device.c   the memory files behind /dev/kfd and the render nodes
+ *   clock.c    the GPUs' clocks against the machine's;  clock_parse.c: their option
+ *   clock_now.c  the clocks' readings;  shim_clock.c: what the program reads
  *   model.c    the facts about each GPU model
  *   kfd.c      KFD ioctls;  drm.c: DRM ioctls;  drm_info.c: what a GPU says about itself
  *   mem.c      buffers and address translation;  event.c: KFD events
@@ -29,8 +31,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "abi.h"
+#include "clock.h"
 #include "model.h"
 #include "spool.h"
 #include "timing.h"
@@ -38,7 +42,7 @@
 #define VG_MAX_GPUS  8
 #define VG_MINOR0    128                       /* first render minor */
 #define VG_GPU_ID(i) (0x5601u + (uint32_t)(i)) /* any non-zero number will do */
-#define VG_TICK_NS   10                        /* 100 MHz counter */
+#define VG_TICK_NS   10                        /* simulated durations are multiples of it */
 #define VG_NAME_MAX  64
 #define VG_HIDDEN    __attribute__((visibility("hidden")))
 #define VG_EXPORT    __attribute__((visibility("default")))
@@ -63,17 +67,23 @@ struct vg_conf {
 	bool always_stamp;
 	bool strict_doorbell;
 	const char *log; /* NULL: no log */
+	struct vg_clock clock;
 };
 
 void vg_conf__load(struct vg_conf *conf);
 
-/* ---- time ---- */
+/* ---- clock_now.c; clock.h tells the times apart ---- */
 
-uint64_t vg_now(void); /* CLOCK_BOOTTIME in ns, rounded down to a tick */
-static inline uint64_t vg_ticks(uint64_t ns)
-{
-	return ns / VG_TICK_NS;
-}
+int vg_clock__real(clockid_t id, struct timespec *now); /* libc's clock_gettime */
+uint64_t vg_now(void);                                  /* machine time */
+uint64_t vg_gpu_now(int gpu);                           /* gpu time, rounded down to a tick */
+uint64_t vg_gpu_ticks(int gpu, uint64_t time);          /* the counter at a gpu time */
+struct vg_clock_reading {
+	uint64_t system, raw, ticks;
+};
+/* As the driver reads them; gpu -1: no counter. */
+struct vg_clock_reading vg_clock__read(int gpu);
+
 uint64_t vg_start_time(pid_t pid); /* field 22 of /proc/PID/stat, 0 if there is no such process */
 
 /* ---- trace lines ---- */
@@ -230,7 +240,7 @@ struct vg_queue {
 	int64_t bell_seen;      /* newest packet that a doorbell covered */
 	uint64_t seen_at;       /* when that was noticed */
 	uint64_t bare_since;    /* since when a valid packet waits uncovered */
-	uint64_t now;           /* last look at the clock */
+	uint64_t now;           /* last look at the clock; all times here are gpu times */
 	uint64_t floor;         /* no later packet starts before this */
 	uint64_t last_end;      /* latest end of all launched packets */
 	uint64_t waiting_since; /* the packet at the head waits for its signals since then */

@@ -133,7 +133,7 @@ static void park(struct vg_queue_table *t, struct vg_queue *q, enum why why, uin
 	atomic_store(&q->blocked, why == FOR_SIGNAL);
 	if (why == FOR_SIGNAL)
 		atomic_fetch_add(&t->blocked_cnt, 1);
-	atomic_store_explicit(&t->active_at, q->now, memory_order_relaxed);
+	atomic_store_explicit(&t->active_at, vg_now(), memory_order_relaxed);
 	atomic_store(&q->state, VG_Q_PARKED);
 	if (atomic_fetch_add(&t->parked_cnt, 1) == 0)
 		kick_watcher(t);
@@ -155,7 +155,7 @@ static void wait_for(struct vg_queue_table *t, struct vg_queue *q, enum why why,
 	uint64_t begin = 0;
 
 	while (!awaited(q, why)) {
-		uint64_t now = q->now = vg_now(), left;
+		uint64_t now = q->now = vg_gpu_now(q->gpu), left;
 
 		if (now >= deadline)
 			break;

@@ -289,7 +289,7 @@ static void spool_to_json(void **state)
 	int err;
 
 	(void)state;
-	assert_int_equal(vg_spool__open(&s, dir, 3, "gfx90a"), 0);
+	assert_int_equal(vg_spool__open(&s, dir, 3, "gfx90a", &vg_proc()->conf.clock), 0);
 	memset(long_name, 'k', sizeof long_name - 1);
 	long_name[sizeof long_name - 1] = 0;
 	vg_spool__name(&s, c, 1, long_name);
@@ -352,7 +352,7 @@ static void many_blocks(void **state)
 	int err;
 
 	(void)state;
-	assert_int_equal(vg_spool__open(&s, dir, 1, "gfx90a"), 0);
+	assert_int_equal(vg_spool__open(&s, dir, 1, "gfx90a", &vg_proc()->conf.clock), 0);
 	vg_spool__reserve(&s, c, &held)->kind = VG_REC_DISPATCH; /* in flight all the time */
 	for (unsigned i = 1; i < cnt; i++) {
 		struct vg_rec *r = vg_spool__reserve(&s, c, &b);
@@ -389,7 +389,7 @@ static void hostile_spools(void **state)
 	int err;
 
 	(void)state;
-	assert_int_equal(vg_spool__open(&s, dir, 1, "gfx90a"), 0);
+	assert_int_equal(vg_spool__open(&s, dir, 1, "gfx90a", &vg_proc()->conf.clock), 0);
 	vg_spool__name(&s, c, 1, "name");
 	vg_spool__reserve(&s, c, &b)->kind = VG_REC_DISPATCH;
 	spool_path(path, sizeof path);
