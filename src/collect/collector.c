@@ -43,6 +43,7 @@
 #define JOINING_NS  (1000 * MS)  /* a number was taken, its file did not come */
 #define PRIMARY_NS  (1000 * MS)  /* the starter's word on how its command ended */
 #define CONNECTIONS 256
+#define EVENTS      32
 
 enum tag { TAG_LISTEN = 1, TAG_CONTROL, TAG_CONNECTION, TAG_PROCESS };
 
@@ -356,14 +357,45 @@ static bool kind_is_known(struct wt_collector *c, struct wt_process *p, uint64_t
 	return c->primary_ended_ns || now - p->ended_ns > PRIMARY_NS;
 }
 
+/* False where there was nothing to hear of. */
+static bool wait_for_events(struct wt_collector *c, uint64_t ns)
+{
+	struct epoll_event events[EVENTS];
+	struct timespec timeout = {.tv_nsec = (long)ns};
+	int cnt = epoll_pwait2(c->epoll_fd, events, EVENTS, &timeout, NULL);
+
+	if (cnt < 0 && errno == ENOSYS)
+		cnt = epoll_wait(c->epoll_fd, events, EVENTS, (int)((ns + MS - 1) / MS));
+	for (int i = 0; i < cnt; i++)
+		dispatch(c, events[i].data.u64);
+	return cnt > 0;
+}
+
+/* What was handed over lies in the sockets: two events a connection, for coming and for saying. */
+static void hear_all(struct wt_collector *c)
+{
+	for (int i = 0; i < 2 * CONNECTIONS / EVENTS && wait_for_events(c, 0); i++)
+		;
+}
+
+/* A process that has ended says nothing more: what it said is heard, then its end is written. */
 static int finish_ended(struct wt_collector *c, uint64_t now)
 {
+	bool hear = false;
 	int rc = 0;
 
+	for (size_t i = 0; i < c->processes.cnt; i++) {
+		struct wt_process *p = c->processes.data[i];
+
+		if (p && p->exited && !p->heard)
+			hear = p->heard = true;
+	}
+	if (hear)
+		hear_all(c);
 	for (size_t i = 0; i < c->processes.cnt && !rc; i++) {
 		struct wt_process *p = c->processes.data[i];
 
-		if (!p || p->finished || !p->exited || !kind_is_known(c, p, now))
+		if (!p || p->finished || !p->heard || !kind_is_known(c, p, now))
 			continue;
 		rc = wt_process__finish(p, &c->drain);
 		if (rc)
@@ -435,18 +467,6 @@ static uint64_t pause_ns(struct wt_collector *c, uint64_t now)
 	return c->opened_cnt > c->finished_cnt ? PAUSE_ALIVE_NS : PAUSE_IDLE_NS;
 }
 
-static void wait_for_events(struct wt_collector *c, uint64_t ns)
-{
-	struct epoll_event events[32];
-	struct timespec timeout = {.tv_nsec = (long)ns};
-	int cnt = epoll_pwait2(c->epoll_fd, events, 32, &timeout, NULL);
-
-	if (cnt < 0 && errno == ENOSYS)
-		cnt = epoll_wait(c->epoll_fd, events, 32, (int)((ns + MS - 1) / MS));
-	for (int i = 0; i < cnt; i++)
-		dispatch(c, events[i].data.u64);
-}
-
 static void collect(struct wt_collector *c)
 {
 	for (;;) {
@@ -467,8 +487,10 @@ static void collect(struct wt_collector *c)
 			c->next_slow_ns = now + SLOW_NS;
 			look_now_and_then(c, now);
 		}
-		if (is_over(c, now))
+		if (is_over(c, now)) {
+			hear_all(c);
 			return;
+		}
 		pause = rc ? PAUSE_IDLE_NS : pause_ns(c, now);
 		wait_for_events(c, pause);
 	}

@@ -35,6 +35,7 @@ struct wt_process {
 	int pid_fd;           /* -1: asked by kill(pid, 0) */
 	bool from_socket;     /* pid comes from SO_PEERCRED, not from its own word */
 	bool exited;          /* seen to be gone */
+	bool heard;           /* and all that it said before that was taken */
 	uint32_t exit_kind;   /* enum wt_exit_kind */
 	uint64_t ended_ns;
 	bool finished;    /* its end is in the segment */

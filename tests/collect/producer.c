@@ -423,26 +423,24 @@ static void *work(void *arg)
 	return NULL;
 }
 
-int producer__run(
-	const char *session_dir, uint32_t threads, uint64_t calls, bool memfd, uint64_t pause_every)
+int producer__work(struct producer *p, uint32_t threads, uint64_t calls, uint64_t pause_every)
 {
-	struct producer p;
 	struct worker workers[64];
 	pthread_t ids[64];
 	uint64_t now;
-	int rc = producer__join(&p, session_dir, memfd);
+	int rc = 0;
 
-	if (rc || threads > 64)
+	if (threads > 64)
 		return -1;
 	now = wt_clock__boottime_ns();
-	producer__device(&p, 0);
-	producer__gpu_clock(&p, 0, now / 10, now / 10 * 10);
-	producer__stream(&p, 1, 0);
-	producer__symbol(&p, 0x100, 1, 1, "_Z6kernelPf.kd");
+	producer__device(p, 0);
+	producer__gpu_clock(p, 0, now / 10, now / 10 * 10);
+	producer__stream(p, 1, 0);
+	producer__symbol(p, 0x100, 1, 1, "_Z6kernelPf.kd");
 	for (uint32_t i = 0; i < threads; i++) {
-		producer__queue(&p, i, 0, i);
+		producer__queue(p, i, 0, i);
 		workers[i] = (struct worker){
-			.p = &p, .calls = calls, .queue = i, .pause_every = pause_every};
+			.p = p, .calls = calls, .queue = i, .pause_every = pause_every};
 		if (pthread_create(&ids[i], NULL, work, &workers[i]))
 			return fail("thread");
 	}
@@ -451,7 +449,17 @@ int producer__run(
 		rc |= workers[i].rc;
 	}
 	now = wt_clock__boottime_ns();
-	producer__gpu_clock(&p, 0, now / 10, now / 10 * 10);
-	atomic_store(&p.shared->state, WT_PROCESS_LEFT);
+	producer__gpu_clock(p, 0, now / 10, now / 10 * 10);
+	atomic_store(&p->shared->state, WT_PROCESS_LEFT);
 	return rc;
+}
+
+int producer__run(
+	const char *session_dir, uint32_t threads, uint64_t calls, bool memfd, uint64_t pause_every)
+{
+	struct producer p;
+
+	return producer__join(&p, session_dir, memfd)
+		       ? -1
+		       : producer__work(&p, threads, calls, pause_every);
 }

@@ -69,7 +69,9 @@ bool producer__dispatch(struct producer_slots *s, uint64_t corr, uint64_t object
 /* What the GPU does. 0 ticks: completes without stamps. */
 void producer__complete(struct producer_slots *s, uint64_t index, uint64_t start, uint64_t end);
 
-/* All at once, the slots' GPU included: `calls` calls with an operation each. */
+/* What a process does once it joined, the slots' GPU included: `calls` calls with an operation each. */
+int producer__work(struct producer *p, uint32_t threads, uint64_t calls, uint64_t pause_every);
+/* All at once. */
 int producer__run(const char *session_dir, uint32_t threads, uint64_t calls, bool memfd,
 	uint64_t pause_every);
 

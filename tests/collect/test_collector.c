@@ -66,8 +66,10 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	char command[128];
+	char command[128], small[80];
 
+	snprintf(small, sizeof(small), "%s/small", base);
+	umount(small); /* of a test that failed */
 	snprintf(command, sizeof(command), "rm -rf %s", base);
 	free(*state);
 	return system(command);
@@ -610,6 +612,44 @@ static void test_tiny_session_dir(void **state)
 	assert_int_equal(umount(small), 0);
 }
 
+/*
+ * The files and the end of a process reach the collector together: no descriptor that was handed
+ * over stays behind.
+ */
+static void test_ended_at_once(void **state)
+{
+	struct session *s = *state;
+	pid_t pid;
+	int status;
+
+	start(s, NULL);
+	pid = fork();
+	if (!pid) {
+		struct producer p;
+		struct wt_ring *ring = &p.definitions;
+
+		close(s->control);
+		if (producer__join(&p, s->dir, true))
+			_exit(9);
+		/* the collector knows us, and will learn of our end, when it has read this */
+		producer__device(&p, 1);
+		while (atomic_load(&ring->shared->tail) != atomic_load(&ring->shared->head))
+			usleep(1000);
+		raise(SIGSTOP);
+		_exit(producer__work(&p, 8, 100, 0) ? 9 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	kill(s->collector, SIGSTOP);
+	assert_int_equal(waitpid(s->collector, &status, WUNTRACED), s->collector);
+	assert_true(WIFSTOPPED(status));
+	kill(pid, SIGCONT);
+	assert_int_equal(wait_for(pid), 0);
+	kill(s->collector, SIGCONT);
+	assert_int_equal(finish(s), 0);
+	check_all_there(800);
+}
+
 /* A file cut short under the collector ends nothing but its own events. */
 static void test_cut_short(void **state)
 {
@@ -679,6 +719,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(test_plain),
 		TEST(test_memfd),
+		TEST(test_ended_at_once),
 		TEST(test_by_hand),
 		TEST(test_producer_killed),
 		TEST(test_exec),
