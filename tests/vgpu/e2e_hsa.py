@@ -25,8 +25,6 @@ check("no interrupt from them", not any(k["interrupt"] for k in long[4:]))
 barriers = packets(log, kind="barrier")
 check("barriers", {kind: len([b for b in barriers if b["barrier"] == kind]) for kind in
                    ("and", "or", "value")} == {"and": 2 + 1 + 200 + 1 + 30, "or": 1, "value": 1})
-check("waiting barriers take the time they waited",
-      all(b["end"] - b["start"] >= 20000000 for b in barriers if b["barrier"] != "and"))
 uploads = packets(log, kind="copy", engine="compute")
 check("ROCr uploads the code object with a kernel of its own",
       [(u["kernel"], u["queue"]) for u in uploads] == [(None, 1)], uploads)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 static int wrong;
@@ -180,11 +181,21 @@ static int still(hsa_signal_t s, hsa_signal_value_t v)
 	return hsa_signal_load_scacquire(s) == v;
 }
 
+/* The GPU's clock. */
+static uint64_t ticks(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 100000000 + (uint64_t)now.tv_nsec / 10;
+}
+
 /* ---- the rules ---- */
 
 static void barriers(void)
 {
 	hsa_signal_t a = new_signal(1), b = new_signal(1), c = new_signal(1);
+	uint64_t released;
 	hsa_amd_barrier_value_packet_t v = {0};
 
 	barrier(queues[0], HSA_PACKET_TYPE_BARRIER_AND, (hsa_signal_t[]){a, b}, 2, c);
@@ -199,8 +210,10 @@ static void barriers(void)
 	hsa_signal_store_relaxed(c, 1);
 	barrier(queues[0], HSA_PACKET_TYPE_BARRIER_OR, (hsa_signal_t[]){a, b}, 2, c);
 	check("barrier-OR waits", still(c, 1));
+	released = ticks();
 	hsa_signal_store_screlease(b, 0);
 	check("barrier-OR completes on one", reaches_zero(c));
+	check("and ends when it is released", inside(c)->end_ts >= released);
 
 	hsa_signal_store_relaxed(a, 3);
 	hsa_signal_store_relaxed(c, 1);
@@ -213,8 +226,10 @@ static void barriers(void)
 	v.completion_signal = c;
 	submit(queues[0], &v);
 	check("barrier-value waits", still(c, 1));
+	released = ticks();
 	hsa_signal_store_screlease(a, 0x10c);
 	check("barrier-value completes", reaches_zero(c));
+	check("and ends when it is released", inside(c)->end_ts >= released);
 	CK(hsa_signal_destroy(a));
 	CK(hsa_signal_destroy(b));
 	CK(hsa_signal_destroy(c));
