@@ -4,7 +4,7 @@ BUILD := build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
-.PHONY: all build demo check soak bench install setup clean
+.PHONY: all build demo check check-rocm soak bench install setup clean
 
 all: build
 
@@ -22,6 +22,10 @@ demo: build
 # Less than three minutes after the build.
 check: build
 	@ctest --test-dir $(BUILD) -L 'unit|e2e' -j $(JOBS) --output-on-failure
+
+# The same, built and run in other generations of ROCm, each in a folder of its own.
+check-rocm:
+	@scripts/check-rocm
 
 # The full counts, by hand before something is called done: hours.
 soak: build
