@@ -92,6 +92,10 @@ static void resolve(struct vg_code_state *s, struct vg_queue *q, struct vg_kerne
 	vg_kernel__classify(k, has_elf);
 	k->time = *vg_kernel_times__find(&p->conf.kernel, has_elf ? k->name : "", &k->own_time);
 	k->key = vg_key_of_text(p->conf.kernel.seed, has_elf ? k->name : "");
+	if (has_elf && !k->own_time) {
+		k->samples = vg_recorded(k->name);
+		k->own_time = k->samples != NULL;
+	}
 	if (k->name)
 		vg_spool__name(&p->spool, &q->spool, k->id, k->name);
 	TRACE(1, "kernel %s object 0x%llx effect %d, %u arguments",
@@ -181,12 +185,15 @@ static uint32_t count_run(struct vg_queue *q, uint32_t id)
 
 uint64_t vg_kernel__ns(struct vg_queue *q, const struct vg_kernel *k)
 {
-	uint64_t key;
+	uint64_t key, run;
 
-	if (k->time.shape == VG_FIXED)
+	if (k->time.shape == VG_FIXED && !k->samples)
 		return k->time.ns;
-	key = vg_key(vg_key(k->key, (uint64_t)q->gpu), q->seq);
-	return vg_duration__draw(&k->time, vg_key(key, count_run(q, k->id)));
+	run = count_run(q, k->id);
+	key = vg_key(vg_key(vg_key(k->key, (uint64_t)q->gpu), q->seq), run);
+	if (!k->samples)
+		return vg_duration__draw(&k->time, key);
+	return k->samples->ns[(vg_proc()->conf.draw_durations ? key : run) % k->samples->cnt];
 }
 
 void vg_kernel__invalidate(void)

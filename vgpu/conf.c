@@ -75,6 +75,8 @@ void vg_conf__load(struct vg_conf *conf)
 	conf->kernel.seed = s ? strtoull(s, NULL, 0) : 0;
 	load_costs(&conf->cost);
 	load_clock(conf);
+	conf->durations = env("VGPU_DURATIONS");
+	conf->draw_durations = env_long("VGPU_DRAW_DURATIONS", 0, 1, 0);
 	conf->trace = (int)env_long("VGPU_TRACE", 0, 9, 0);
 	conf->kfd_minor = (int)env_long("VGPU_KFD_MINOR", 0, 99, 17);
 	conf->always_stamp = env_long("VGPU_ALWAYS_STAMP", 0, 1, 0);

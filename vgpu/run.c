@@ -28,7 +28,13 @@ static const struct {
 		"simulated kernel time in ns (default 5000), for all or by name, fixed or\n"
 		"spread: 5000,gemm=20000~15%,attn*=80000~lognormal:30%",
 		"VGPU_KERNEL_NS", 't'},
-	{"seed", "N", "of spread times: the same number, the same times (default 0)", "VGPU_SEED",
+	{"durations", "FILE",
+		"recorded kernel times, by name: each kernel's in turn; scripts/durations\n"
+		"makes the file of a trace",
+		"VGPU_DURATIONS", 't'},
+	{"draw-durations", NULL, "draw them at random instead (see --seed)", "VGPU_DRAW_DURATIONS",
+		't'},
+	{"seed", "N", "of random times: the same number, the same times (default 0)", "VGPU_SEED",
 		't'},
 	{"packet-ns", "LIST",
 		"what processing a packet takes: barrier=1000 (default), dispatch=0, pm4=0,\n"
@@ -119,18 +125,34 @@ int run_set(const char *variable, const char *value)
 	return 0;
 }
 
-static int set_log(const char *file, char *absolute)
+static int absolute_path(const char *path, char *absolute)
 {
 	char cwd[PATH_MAX];
 
+	if (path[0] == '/' ? (size_t)snprintf(absolute, PATH_MAX, "%s", path) >= PATH_MAX
+			   : !getcwd(cwd, sizeof cwd) || (size_t)snprintf(absolute, PATH_MAX,
+								 "%s/%s", cwd, path) >= PATH_MAX)
+		return run_fail(
+			EXIT_OWN, "use a shorter, absolute path", "the path is too long: %s", path);
+	return 0;
+}
+
+int run_set_path(const char *variable, const char *path)
+{
+	char absolute[PATH_MAX];
+	int code = absolute_path(path, absolute);
+
+	return code ? code : run_set(variable, absolute);
+}
+
+static int set_log(const char *file, char *absolute)
+{
+	int code;
+
 	if (!*file)
 		return run_fail(EXIT_OWN, "--log FILE", "--log has no file name");
-	if (file[0] == '/')
-		snprintf(absolute, PATH_MAX, "%s", file);
-	else if (!getcwd(cwd, sizeof cwd) ||
-		 (size_t)snprintf(absolute, PATH_MAX, "%s/%s", cwd, file) >= PATH_MAX)
-		return run_fail(EXIT_OWN, "use an absolute path", "the log's path is too long");
-	return run_set("VGPU_LOG", absolute);
+	code = absolute_path(file, absolute);
+	return code ? code : run_set("VGPU_LOG", absolute);
 }
 
 static int apply(int key, const char *value, char *log)

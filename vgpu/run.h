@@ -14,6 +14,7 @@ int run_fail(int code, const char *hint, const char *fmt, ...)
 
 /* Sets an environment variable for the command. 0 or an exit code. */
 int run_set(const char *variable, const char *value);
+int run_set_path(const char *variable, const char *path); /* made absolute */
 
 /* An option about time, by its name. 0 or an exit code, having said why. */
 int run_times__apply(const char *name, const char *value);

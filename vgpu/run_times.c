@@ -3,6 +3,7 @@
  */
 #include "run.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,19 @@ static int check_latency(const char *value, struct vg_mistake *mistake)
 	return vg_costs__parse_latency(&costs, value, mistake);
 }
 
+static int check_durations(const char *value, struct vg_mistake *mistake)
+{
+	static char at[40];
+	struct vg_samples *samples;
+	unsigned long line;
+	int err = vg_samples__read(value, &samples, &line, &mistake->why);
+
+	snprintf(at, sizeof at, line ? "line %lu" : "the file", line);
+	mistake->at = at;
+	vg_samples__free(samples);
+	return err;
+}
+
 static int check_seed(const char *value, struct vg_mistake *mistake)
 {
 	uint64_t seed;
@@ -52,6 +66,8 @@ static const struct {
 	int (*check)(const char *value, struct vg_mistake *mistake);
 } options[] = {
 	{"kernel-ns", "VGPU_KERNEL_NS", "--kernel-ns '5000,gemm*=20000~15%'", check_kernels},
+	{"durations", "VGPU_DURATIONS", "scripts/durations TRACE > FILE makes one of a trace",
+		check_durations},
 	{"seed", "VGPU_SEED", "--seed 7", check_seed},
 	{"packet-ns", "VGPU_PACKET_NS", "--packet-ns barrier=1000,dispatch=500", check_packets},
 	{"copy-gbps", "VGPU_COPY_GBPS", "--copy-gbps 25,d2d=800,peer=50", check_gbps},
@@ -61,6 +77,8 @@ static const struct {
 
 int run_times__apply(const char *name, const char *value)
 {
+	if (!strcmp(name, "draw-durations"))
+		return run_set("VGPU_DRAW_DURATIONS", "1");
 	for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
 		struct vg_mistake mistake;
 
@@ -69,7 +87,9 @@ int run_times__apply(const char *name, const char *value)
 		if (options[i].check(value, &mistake))
 			return run_fail(EXIT_OWN, options[i].hint, "--%s %s: \"%.*s\": %s", name,
 				value, (int)strcspn(mistake.at, ","), mistake.at, mistake.why);
-		return run_set(options[i].variable, value);
+		return options[i].check == check_durations
+			       ? run_set_path(options[i].variable, value)
+			       : run_set(options[i].variable, value);
 	}
 	return run_fail(EXIT_OWN, "vgpu-run --help", "unknown option --%s", name);
 }

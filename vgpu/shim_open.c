@@ -37,8 +37,10 @@ static int open_device(int kind, int flags)
 		errno = -fd;
 		return -1;
 	}
-	if (kind == VG_FD_KFD)
+	if (kind == VG_FD_KFD) {
 		vg_once(&p->spool.ready, vg_queue__log_open);
+		vg_once(&p->samples_ready, vg_recorded__load);
+	}
 	TRACE(1, "open %s %d = %d", kind == VG_FD_KFD ? "kfd" : "render node of GPU", kind - 1, fd);
 	errno = saved;
 	return fd;

@@ -60,6 +60,10 @@ struct vg_proc *vg_proc(void)
 			strcpy(p->log_path, conf.log);
 			conf.log = p->log_path;
 		}
+		if (conf.durations && strlen(conf.durations) < sizeof p->durations_path) {
+			strcpy(p->durations_path, conf.durations);
+			conf.durations = p->durations_path;
+		}
 		p->conf = conf;
 		atomic_store_explicit(&p->conf_ready, 2, memory_order_release);
 	}

@@ -88,4 +88,21 @@ uint64_t vg_costs__bytes_ns(const struct vg_costs *costs, enum vg_way way, uint6
 enum vg_way vg_way_of(int source_gpu, int target_gpu);
 const char *vg_way_name(enum vg_way way);
 
+/* ---- sample.c ---- */
+
+struct vg_sample_set {
+	char *name; /* without blanks */
+	uint64_t *ns;
+	uint32_t cnt; /* at least 1 */
+	struct vg_sample_set *next;
+};
+struct vg_samples;
+
+/* 0; -EINVAL, and then *line (from 1; 0: none) and *why say what is wrong; or another -errno. */
+int vg_samples__read(
+	const char *path, struct vg_samples **samples, unsigned long *line, const char **why);
+void vg_samples__free(struct vg_samples *samples);
+/* By the name as it is in the file, blanks apart; NULL: not in it. */
+const struct vg_sample_set *vg_samples__find(const struct vg_samples *samples, const char *name);
+
 #endif

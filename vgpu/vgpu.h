@@ -5,6 +5,7 @@
  *   shim_*.c   interposed libc calls: what is ours, what is passed on
  *   conf.c     settings from the environment
  *   duration.c how long kernels take;  cost.c: packets and copies
+ *   sample.c   recorded times of kernels, read;  recorded.c: found by name
  *   state.c    the state of this process, which a forked child gets afresh
  *   root.c     the private directory with the emulated /sys and /dev files, its cleaning up
  *   sysfs.c    the contents of that directory
@@ -62,7 +63,9 @@ struct vg_conf {
 	const struct vg_model *model;
 	struct vg_kernel_times kernel;
 	struct vg_costs cost;
-	int trace; /* 1 ioctls, 2 packets and events, 3 paths: lines on stderr */
+	const char *durations; /* NULL: no recorded times */
+	bool draw_durations;   /* at random instead of in order */
+	int trace;             /* 1 ioctls, 2 packets and events, 3 paths: lines on stderr */
 	int kfd_minor;
 	bool always_stamp;
 	bool strict_doorbell;
@@ -142,6 +145,13 @@ int vg_event__reset(uint32_t id);
 int vg_event__wait(struct kfd_ioctl_wait_events_args *args);
 void vg_event__interrupt(uint32_t id); /* the GPU raised it */
 
+/* ---- recorded.c ---- */
+
+struct vg_proc;
+void vg_recorded__load(struct vg_proc *p); /* once, when the device is opened */
+/* The recorded times of a kernel, by its mangled or its demangled name; NULL: none. */
+const struct vg_sample_set *vg_recorded(const char *mangled);
+
 /* ---- code.c, elf.c, blit.c ---- */
 
 enum vg_effect {
@@ -162,10 +172,11 @@ struct vg_kernel {
 	uint32_t id; /* 1 and up; in the log */
 	enum vg_effect effect;
 	bool aligned;  /* CLR's ...Aligned kernels count in elements */
-	bool own_time; /* a pattern of VGPU_KERNEL_NS names it */
+	bool own_time; /* a pattern or a recorded time names it */
 	bool dead;     /* its memory was freed */
 	struct vg_duration time;
-	uint64_t key; /* of its random times */
+	const struct vg_sample_set *samples; /* recorded times, instead of `time` */
+	uint64_t key;                        /* of its random times */
 	unsigned arg_cnt;
 	uint32_t arg_offset[VG_MAX_ARGS];
 	char *name;
@@ -340,6 +351,9 @@ struct vg_proc {
 	_Atomic uint32_t conf_ready; /* 0, 1 being read, 2 */
 	struct vg_conf conf;
 	char log_path[4096];
+	char durations_path[4096];
+	_Atomic uint32_t samples_ready;
+	struct vg_samples *samples;
 
 	/* root.c */
 	_Atomic uint32_t root_ready;

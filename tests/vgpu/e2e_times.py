@@ -52,6 +52,86 @@ for times in spread:
     check("around their mean", abs(mean - 20000) < 5 * 3000 / N ** 0.5, mean)
     check("and not all alike", len(set(all_times)) > N / 2)
 
+# ---- times of a recorded run ----
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/durations")
+
+
+def recorded(name, *traces):
+    """What the script makes of traces, as a file; and its kernels."""
+    r = subprocess.run([sys.executable, SCRIPT, *traces], capture_output=True, text=True)
+    check("a file of durations", r.returncode == 0, name, r.stderr)
+    path = TMP + "/" + name + ".durations"
+    with open(path, "w") as f:
+        f.write(r.stdout)
+    return path, {line.split("\t")[0]: [int(x) for x in line.split("\t")[1].split()]
+                  for line in r.stdout.splitlines() if not line.startswith("#")}
+
+
+def save(name, what):
+    path = TMP + "/" + name
+    with open(path, "w") as f:
+        json.dump(what, f)
+    return path
+
+
+path, kernels = recorded("log", TMP + "/spread0")
+check("of a log", kernels == {k: lengths(packets(runs[0], kernel=k)) for k in (SHORT, LONG, TYPED)})
+log = logged("replayed", "--durations", path, "--kernel-ns", "7000,times_short=30", "--",
+             TIMES, "kernels", "300")
+for kernel in (LONG, TYPED):
+    for times in by_queue(log, kernel):
+        check("each queue takes them in turn", times == kernels[kernel][:150], times)
+check("a pattern is stronger", set(lengths(packets(log, kernel=SHORT))) == {30})
+log = logged("replayed2", "--durations", path, "--", TIMES, "kernels", "500")
+check("and from the start again", all(t == (kernels[LONG] * 2)[:250] for t in by_queue(log, LONG)))
+drawn = [by_queue(logged("drawn", "--durations", path, "--draw-durations", "--seed", seed, "--",
+                         TIMES, "kernels", "300"), LONG) for seed in ("3", "3", "4")]
+check("drawn from them", all(set(x) <= set(kernels[LONG]) for x in drawn[0]))
+check("not in turn", drawn[0][0] != kernels[LONG][:150])
+check("by the seed", drawn[0] == drawn[1] != drawn[2])
+chrome = save("chrome", {"schemaVersion": 1, "traceEvents": [
+    {"ph": "X", "cat": "kernel", "name": "void times_typed<float>(float)", "ts": 20, "dur": 7.25},
+    {"ph": "X", "cat": "kernel", "name": "times_long()", "ts": 10, "dur": 1.5},
+    {"ph": "X", "cat": "kernel", "name": "void times_typed<float>(float)", "ts": 5, "dur": 8},
+    {"ph": "X", "cat": "cpu_op", "name": "times_short()", "ts": 5, "dur": 8},
+    {"ph": "M", "name": "process_name", "args": {"name": "kernel"}}]})
+rocprof = save("rocprof", {"rocprofiler-sdk-tool": [{
+    "kernel_symbols": [{"kernel_id": 3, "kernel_name": SHORT + ".kd"}],
+    "buffer_records": {"kernel_dispatch": [
+        {"start_timestamp": 500, "end_timestamp": 940, "dispatch_info": {"kernel_id": 3}},
+        {"start_timestamp": 100, "end_timestamp": 320, "dispatch_info": {"kernel_id": 3}}]}}]})
+path, kernels = recorded("others", chrome, rocprof)
+check("of PyTorch's profiler and rocprofv3", kernels == {
+    "void times_typed<float>(float)": [8000, 7250], "times_long()": [1500],
+    SHORT + ".kd": [220, 440]}, kernels)
+log = logged("others", "--durations", path, "--", TIMES, "kernels", "4")
+check("found by the names that people read", by_queue(log, TYPED) == [[8000, 7250]] * 2)
+check("and without parameters' types", by_queue(log, LONG) == [[1500, 1500]] * 2)
+check("and by the descriptor's name", by_queue(log, SHORT) == [[220, 440]] * 2)
+trace = TMP + "/trace.db"
+log = logged("traced", *SPREAD, "--", BUILD + "/wavetap", "trace", "-o", trace, "--", TIMES,
+             "kernels", "50")
+mine = recorded("wavetap", trace)[1]
+check("of wavetap's traces", {k: len(t) for k, t in mine.items()} == {SHORT: 50, LONG: 50, TYPED: 50}
+      and all(abs(a - b) <= 20 for k in mine for a, b in zip(mine[k], lengths(packets(log, kernel=k)))),
+      mine)
+for name, text, line, why in (("empty", "# nothing\n", "the file", "no durations in it"),
+                              ("bad", "a\t5\nb\tsoon\n", "line 2", "whole number"),
+                              ("none", None, "the file", "No such file")):
+    path = TMP + "/" + name
+    if text is not None:
+        with open(path, "w") as f:
+            f.write(text)
+    r = run("--durations", path, "--", "true")
+    check("refused", r.returncode == 125 and '--durations %s: "%s": ' % (path, line) in r.stderr and
+          why in r.stderr and "hint: scripts/durations" in r.stderr, name, r.stderr)
+for text in ("[]", "{}", "{\"kind\":\"process\"}", "SQLite format 3\0", "hello"):
+    with open(TMP + "/wrong", "w") as f:
+        f.write(text)
+    r = subprocess.run([sys.executable, SCRIPT, TMP + "/wrong"], capture_output=True, text=True)
+    check("refused by the script", r.returncode == 1 and r.stderr.startswith(
+        "durations: " + TMP + "/wrong: ") and "\nhint: " in r.stderr and not r.stdout, text, r.stderr)
+
 # ---- what the command processor takes ----
 for cost in (1000, 0, 2500):
     log = logged("cost", *(() if cost == 1000 else ("--packet-ns", "barrier=%d" % cost)),

@@ -8,9 +8,12 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "timing.h"
+#include "vgpu.h"
 
 static uint64_t ns_of(const struct vg_kernel_times *t, const char *name, bool *named)
 {
@@ -245,6 +248,166 @@ static void ways(void **state)
 	assert_string_equal(vg_way_name(VG_WAY_PEER), "peer");
 }
 
+/* ---- recorded times ---- */
+
+static char file[] = "/tmp/vgpu-samples-XXXXXX";
+
+static void write_file(const char *text)
+{
+	FILE *f = fopen(file, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static struct vg_samples *read_file(const char *text)
+{
+	struct vg_samples *s;
+	unsigned long line;
+	const char *why;
+
+	write_file(text);
+	assert_int_equal(vg_samples__read(file, &s, &line, &why), 0);
+	return s;
+}
+
+static void check_set(const struct vg_samples *s, const char *name, unsigned cnt, ...)
+{
+	const struct vg_sample_set *set = vg_samples__find(s, name);
+	va_list list;
+
+	assert_non_null(set);
+	assert_int_equal(set->cnt, cnt);
+	va_start(list, cnt);
+	for (unsigned i = 0; i < cnt; i++)
+		assert_int_equal(set->ns[i], va_arg(list, int));
+	va_end(list);
+}
+
+static void samples(void **state)
+{
+	struct vg_samples *s = read_file("# a comment\n"
+					 "\n"
+					 "_Z3fooi.kd\t100 200  305\t0\r\n"
+					 "void bar<int, (long)3>(int const*) [clone .kd]\t7\n"
+					 "bare_name 40\n"
+					 "a name of blanks 50\n"
+					 "_Z3fooi\t90\n"
+					 "last\t1");
+
+	(void)state;
+	check_set(s, "_Z3fooi", 5, 100, 200, 310, 0, 90);
+	check_set(s, "void bar<int,(long)3>( int const* )", 1, 10);
+	check_set(s, "bare_name", 1, 40);
+	check_set(s, "a name of blanks", 1, 50);
+	check_set(s, "last", 1, 10);
+	assert_null(vg_samples__find(s, "foo"));
+	assert_null(vg_samples__find(s, ""));
+	vg_samples__free(s);
+}
+
+static void many_samples(void **state)
+{
+	struct vg_samples *s;
+	FILE *f = fopen(file, "w");
+	unsigned long line;
+	const char *why;
+	char name[32];
+
+	(void)state;
+	for (int i = 0; i < 30000; i++)
+		fprintf(f, "kernel_%d\t%d %d\n", i % 3000, i * 10, i * 10 + 10);
+	fclose(f);
+	assert_int_equal(vg_samples__read(file, &s, &line, &why), 0);
+	for (int i = 0; i < 3000; i++) {
+		const struct vg_sample_set *set;
+
+		snprintf(name, sizeof name, "kernel_%d", i);
+		set = vg_samples__find(s, name);
+		assert_non_null(set);
+		assert_int_equal(set->cnt, 20);
+		for (int k = 0; k < 20; k++)
+			assert_int_equal(set->ns[k], (i + k / 2 * 3000) * 10 + k % 2 * 10);
+	}
+	vg_samples__free(s);
+}
+
+static void wrong_samples(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned long line;
+		const char *why;
+	} wrong[] = {
+		{"", 0, "no durations"},
+		{"# nothing\n\n", 0, "no durations"},
+		{"a\t1\nname\n", 2, "a name, a tab and durations"},
+		{"a\t1\n\t5\n", 2, "a name, a tab and durations"},
+		{"a\t1\na\t\n", 2, "a name, a tab and durations"},
+		{"a\t1.5\n", 1, "whole number"},
+		{"a\t1 -2\n", 1, "whole number"},
+		{"a b\n", 1, "whole number"},
+		{"a\t1234567890123456\n", 1, "whole number"},
+	};
+	struct vg_samples *s;
+	unsigned long line;
+	const char *why;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		write_file(wrong[i].text);
+		assert_int_equal(vg_samples__read(file, &s, &line, &why), -EINVAL);
+		assert_null(s);
+		assert_int_equal(line, wrong[i].line);
+		assert_non_null(strstr(why, wrong[i].why));
+	}
+	assert_int_equal(vg_samples__read("/nonexistent", &s, &line, &why), -ENOENT);
+	assert_int_equal(vg_samples__read("/", &s, &line, &why), -EISDIR);
+}
+
+/* A kernel is known by its mangled name; the file may have either. */
+static void names(void **state)
+{
+	struct vg_proc *p = vg_proc();
+	char mangled[2048] = "_ZN", text[8192] = "";
+
+	(void)state;
+	for (int i = 0; i < 80; i++) {
+		strcat(mangled, "10abcdefghij");
+		strcat(text, "abcdefghij::");
+	}
+	strcat(mangled, "1fEv");
+	strcat(text, "f()\t120\n_Z5exactv\t10\nvoid typed<float>( float )\t30\nplain\t40\n");
+	write_file(text);
+	p->conf.durations = file;
+	vg_recorded__load(p);
+	assert_int_equal(vg_recorded(mangled)->ns[0], 120);
+	assert_int_equal(vg_recorded("_Z5exactv")->ns[0], 10);
+	assert_int_equal(vg_recorded("_Z5typedIfEvT_")->ns[0], 30);
+	assert_int_equal(vg_recorded("plain")->ns[0], 40);
+	assert_null(vg_recorded("_Z5typedIiEvT_"));
+	assert_null(vg_recorded("_Z"));
+	vg_samples__free(p->samples);
+	p->samples = NULL;
+	p->conf.durations = NULL;
+	assert_null(vg_recorded("plain"));
+}
+
+static int make_file(void **state)
+{
+	int fd = mkstemp(file);
+
+	(void)state;
+	return fd < 0 || close(fd);
+}
+
+static int remove_file(void **state)
+{
+	(void)state;
+	return unlink(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,7 +419,11 @@ int main(void)
 		cmocka_unit_test(costs),
 		cmocka_unit_test(copy_times),
 		cmocka_unit_test(ways),
+		cmocka_unit_test(samples),
+		cmocka_unit_test(many_samples),
+		cmocka_unit_test(wrong_samples),
+		cmocka_unit_test(names),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_file, remove_file);
 }
