@@ -100,6 +100,25 @@ log = load(path)
 check("an orphan that uses the GPU is waited for", r.returncode == 0 and
       len(packets(log, kernel="_Z10work_emptyv")) == 3000, len(packets(log)))
 
+
+def is_alive(pid):
+    """Not a corpse; a killed process needs its time to die."""
+    try:
+        with open("/proc/%d/stat" % pid) as f:
+            return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def finish_when_dead(path):
+    for _ in range(1000):
+        r = run("--finish-log", path)
+        if "still writes" not in r.stderr:
+            break
+        time.sleep(0.02)
+    return r
+
+
 # ---- a child that never ends: the waiting can be stopped, the log finished later ----
 path = TMP + "/daemon"
 q = subprocess.Popen([RUN, "--log", path, "--", "sh", "-c", "exec 3>&1; %s hang >&3 2>/dev/null </dev/null & "
@@ -114,11 +133,7 @@ child = int(open("/proc/%d/task/%d/children" % (q.pid, q.pid)).read().split()[0]
 q.send_signal(signal.SIGINT)
 check("stopped with a hint", q.wait(timeout=20) == 125 and "--finish-log" in q.stderr.read())
 os.kill(child, signal.SIGKILL)
-for _ in range(200):
-    r = run("--finish-log", path)
-    if r.returncode == 0:
-        break
-    time.sleep(0.01)
+r = finish_when_dead(path)
 check("and finished", r.returncode == 0 and len(packets(load(path), kernel="_Z10work_emptyv")) == 1)
 
 # ---- ends ----
@@ -189,11 +204,10 @@ for finish in (True, False):
     r = run("--log", path, "--", "true")
     check("not while a process still writes", r.returncode == 125 and "hint:" in r.stderr, r.stderr)
     os.kill(child, signal.SIGKILL)
-    while os.path.exists("/proc/%d/exe" % child) and os.path.exists("/proc/%d/fd/0" % child):
+    while is_alive(child):
         time.sleep(0.01)
-    time.sleep(0.05)
     if finish:
-        r = run("--finish-log", path)
+        r = finish_when_dead(path)
         check("finished", r.returncode == 0, r.stderr)
         check_killed(load(path))
     else:
