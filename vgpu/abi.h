@@ -313,13 +313,26 @@ struct abi_amdgpu_device {
 	uint64_t high_va_max;
 	uint32_t pa_sc_tile_steering_override;
 	uint64_t tcc_disabled_mask;
+	/* from Linux 6.3 on */
+	uint64_t min_engine_clock;
+	uint64_t min_memory_clock;
+	uint32_t tcp_cache_size;
+	uint32_t num_sqc_per_wgp;
+	uint32_t sqc_data_cache_size;
+	uint32_t sqc_inst_cache_size;
+	uint32_t gl1c_cache_size;
+	uint32_t gl2c_cache_size;
+	uint64_t mall_size;
+	uint32_t enabled_rb_pipes_mask_hi;
+	uint32_t shadow_size;
+	uint32_t shadow_alignment;
+	uint32_t csa_size;
+	uint32_t csa_alignment;
+	uint32_t pad2;
 };
 static_assert(sizeof(struct abi_drm_version) == 64, "drm_version");
 static_assert(sizeof(struct abi_amdgpu_info_args) == 32, "drm_amdgpu_info");
 static_assert(sizeof(struct abi_amdgpu_gem_va) == 40, "drm_amdgpu_gem_va");
 static_assert(sizeof(struct abi_amdgpu_memory) == 96, "drm_amdgpu_memory_info");
-
-#define ABI_FAMILY_AI     141 /* Vega and the CDNA line */
-#define ABI_VRAM_TYPE_HBM 6
 
 #endif

@@ -14,23 +14,32 @@ union info_answer {
 	unsigned char raw[512];
 };
 
+static uint32_t cache_kib(const struct vg_model *m, unsigned level, bool code, unsigned nth)
+{
+	for (const struct vg_cache *c = m->caches; c < m->caches + VG_MAX_CACHES && c->level; c++)
+		if (c->level == level && c->code == code && !nth--)
+			return c->kib;
+	return 0;
+}
+
 static void device_info(int gpu, union info_answer *u)
 {
-	const struct vg_model *a = vg_proc()->conf.model;
+	const struct vg_model *m = vg_proc()->conf.model;
+	struct abi_amdgpu_device *d = &u->device;
 
-	u->device = (struct abi_amdgpu_device){
-		.device_id = a->device_id,
-		.chip_rev = 1,
-		.external_rev = a->external_rev,
-		.pci_rev = a->pci_rev,
-		.family = ABI_FAMILY_AI,
-		.num_shader_engines = a->engine_cnt,
-		.num_shader_arrays_per_engine = 1,
+	*d = (struct abi_amdgpu_device){
+		.device_id = m->device_id,
+		.chip_rev = m->capability >> 22 & 15,
+		.external_rev = m->external_rev,
+		.pci_rev = m->pci_rev,
+		.family = m->family,
+		.num_shader_engines = m->engine_cnt,
+		.num_shader_arrays_per_engine = m->arrays_per_engine,
 		.gpu_counter_freq = (uint32_t)vg_proc()->conf.clock.gpus[gpu].khz,
-		.max_engine_clock = 1700000,
-		.max_memory_clock = 1600000,
-		.cu_active_number = a->cu_cnt,
-		.num_cu_per_sh = a->cu_per_array,
+		.max_engine_clock = m->sclk_max * 1000,
+		.max_memory_clock = m->mclk_max * 1000,
+		.cu_active_number = m->cu_cnt,
+		.num_cu_per_sh = m->cu_per_array,
 		.virtual_address_offset = 1 << 21,
 		.virtual_address_max = 0x800000000000ull,
 		.virtual_address_alignment = 4096,
@@ -38,10 +47,29 @@ static void device_info(int gpu, union info_answer *u)
 		.gart_page_size = 4096,
 		.high_va_offset = 0xffff800000000000ull,
 		.high_va_max = 0xffffffffffe00000ull,
-		.vram_type = ABI_VRAM_TYPE_HBM,
-		.vram_bit_width = 4096,
-		.wave_front_size = 64,
+		.vram_type = m->vram_type,
+		.vram_bit_width = m->vram_width,
+		.wave_front_size = m->wave_size,
+		.min_engine_clock = m->sclk_min * 1000,
+		.min_memory_clock = m->mclk_min * 1000,
+		.mall_size = (uint64_t)cache_kib(m, 3, false, 0) << 10,
 	};
+	/* The driver fills the map as [engine % 4][array + engine / 4 * arrays]. */
+	for (uint32_t e = 0; e < m->engine_cnt; e++)
+		for (uint32_t a = 0; a < m->arrays_per_engine; a++) {
+			uint32_t cus = vg_model__array_cus(m, e * m->arrays_per_engine + a);
+
+			d->cu_bitmap[e % 4][a + e / 4 * m->arrays_per_engine] = (1u << cus) - 1;
+		}
+	/* The driver tells the sizes of the caches from gfx11 on. */
+	if (m->gc < VG_IP(11, 0, 0))
+		return;
+	d->tcp_cache_size = cache_kib(m, 1, false, 0);
+	d->sqc_data_cache_size = cache_kib(m, 1, false, 1);
+	d->sqc_inst_cache_size = cache_kib(m, 1, true, 0);
+	d->gl1c_cache_size = cache_kib(m, 1, false, 2);
+	d->gl2c_cache_size = cache_kib(m, 2, false, 0);
+	d->num_sqc_per_wgp = 1;
 }
 
 static void memory_info(int gpu, union info_answer *u)

@@ -23,7 +23,8 @@ static const struct {
 	int key;
 } options[] = {
 	{"gpus", "N", "number of GPUs, 0 to 8 (default 1)", "VGPU_GPUS", 'g'},
-	{"arch", "NAME", "gfx90a (default), gfx908, gfx906 or gfx900", "VGPU_ARCH", 'a'},
+	{"arch", "NAME", "GPU model, gfx90a (default) or mi300x: a wrong name lists all",
+		"VGPU_ARCH", 'a'},
 	{"kernel-ns", "LIST",
 		"simulated kernel time in ns (default 5000), for all or by name, fixed or\n"
 		"spread: 5000,gemm=20000~15%,attn*=80000~lognormal:30%",
@@ -106,15 +107,15 @@ static bool is_number(const char *s, double max)
 	return *s >= '0' && *s <= '9' && !*end && v <= max;
 }
 
-/* "--arch gfx90a, gfx908": what there is. */
+/* "--arch mi210 (gfx90a), ...": what there is. */
 static const char *arch_hint(void)
 {
-	static char text[200];
+	static char text[400];
 	size_t len = (size_t)snprintf(text, sizeof text, "--arch ");
 
 	for (unsigned i = 0; vg_model_at(i) && len < sizeof text; i++)
-		len += (size_t)snprintf(
-			text + len, sizeof text - len, "%s%s", i ? ", " : "", vg_model_at(i)->name);
+		len += (size_t)snprintf(text + len, sizeof text - len, "%s%s (%s)", i ? ", " : "",
+			vg_model_at(i)->product, vg_model_at(i)->name);
 	return text;
 }
 

@@ -4,9 +4,9 @@
  * libc does, and to libc's own function where it does more. errno is as the call leaves it.
  */
 #include "vgpu.h"
+#include "shim.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,18 +15,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-/* The next definition of a function, looked up once. */
-#define NEXT(type, name)                                                                           \
-	({                                                                                         \
-		static _Atomic(void *) next_;                                                      \
-		void *p_ = atomic_load_explicit(&next_, memory_order_relaxed);                     \
-		if (!p_) {                                                                         \
-			p_ = dlsym(RTLD_NEXT, name);                                               \
-			atomic_store_explicit(&next_, p_, memory_order_relaxed);                   \
-		}                                                                                  \
-		(type) p_;                                                                         \
-	})
 
 static int open_device(int kind, int flags)
 {
@@ -53,7 +41,7 @@ static int do_open(int dirfd, const char *path, int flags, mode_t mode)
 
 	if (kind != VG_FD_NONE)
 		return open_device(kind, flags);
-	return (int)syscall(SYS_openat, dirfd, vg_path(path, buf), flags, mode);
+	return (int)syscall(SYS_openat, dirfd, vg_path_open(path, buf), flags, mode);
 }
 
 static mode_t mode_of(int flags, va_list ap)
@@ -98,7 +86,7 @@ OPEN_2(__openat64_2, (int dirfd, const char *path, int flags), dirfd, O_LARGEFIL
 		char buf[PATH_MAX];                                                                \
                                                                                                    \
 		return NEXT(FILE * (*)(const char *, const char *), #name)(                        \
-			vg_path(path, buf), mode);                                                 \
+			vg_path_open(path, buf), mode);                                            \
 	}
 
 FOPEN(fopen)
@@ -108,7 +96,7 @@ VG_EXPORT DIR *opendir(const char *path)
 {
 	char buf[PATH_MAX];
 
-	return NEXT(DIR * (*)(const char *), "opendir")(vg_path(path, buf));
+	return NEXT(DIR * (*)(const char *), "opendir")(vg_path_open(path, buf));
 }
 
 /* scandir calls opendir inside libc, past any interposition. */
@@ -121,14 +109,13 @@ VG_EXPORT DIR *opendir(const char *path)
                                                                                                    \
 		return NEXT(int (*)(const char *, struct entry ***, int (*)(const struct entry *), \
 				    int (*)(const struct entry **, const struct entry **)),        \
-			#name)(vg_path(path, buf), list, filter, compare);                         \
+			#name)(vg_path_open(path, buf), list, filter, compare);                    \
 	}
 
 SCANDIR(scandir, dirent)
 SCANDIR(scandir64, dirent64)
 
-/* The private directory must not show in a result. */
-static char *strip_root(char *resolved)
+char *vg_strip_root(char *resolved)
 {
 	const char *root = vg_root();
 	size_t n = root ? strlen(root) : 0;
@@ -144,7 +131,7 @@ VG_EXPORT char *realpath(const char *path, char *resolved)
 	const char *p = vg_path(path, buf);
 	char *r = NEXT(char *(*)(const char *, char *), "realpath")(p, resolved);
 
-	return p == path ? r : strip_root(r);
+	return p == path ? r : vg_strip_root(r);
 }
 
 VG_EXPORT char *__realpath_chk(const char *path, char *resolved, size_t size);
@@ -155,7 +142,7 @@ VG_EXPORT char *__realpath_chk(const char *path, char *resolved, size_t size)
 	char *r =
 		NEXT(char *(*)(const char *, char *, size_t), "__realpath_chk")(p, resolved, size);
 
-	return p == path ? r : strip_root(r);
+	return p == path ? r : vg_strip_root(r);
 }
 
 VG_EXPORT char *canonicalize_file_name(const char *path)

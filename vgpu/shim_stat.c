@@ -14,7 +14,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define KFD_MAJOR 510 /* any dynamic number */
 #define DRM_MAJOR 226
 
 static unsigned device_minor(int kind)
@@ -28,7 +27,7 @@ static void disguise(struct stat *st, int kind)
 	st->st_mode = S_IFCHR | 0666;
 	st->st_size = 0;
 	st->st_blocks = 0;
-	st->st_rdev = makedev(kind == VG_FD_KFD ? KFD_MAJOR : DRM_MAJOR, device_minor(kind));
+	st->st_rdev = makedev(kind == VG_FD_KFD ? VG_KFD_MAJOR : DRM_MAJOR, device_minor(kind));
 }
 
 /* A null path is the caller's business; the headers' nonnull must not make it ours. */
@@ -115,7 +114,7 @@ VG_EXPORT int statx(
 		out->stx_mode = S_IFCHR | 0666;
 		out->stx_size = 0;
 		out->stx_blocks = 0;
-		out->stx_rdev_major = kind == VG_FD_KFD ? KFD_MAJOR : DRM_MAJOR;
+		out->stx_rdev_major = kind == VG_FD_KFD ? VG_KFD_MAJOR : DRM_MAJOR;
 		out->stx_rdev_minor = device_minor(kind);
 	}
 	return r;

@@ -8,7 +8,7 @@
  *   sample.c   recorded times of kernels, read;  recorded.c: found by name
  *   state.c    the state of this process, which a forked child gets afresh
  *   root.c     the private directory with the emulated /sys and /dev files, its cleaning up
- *   sysfs.c    the contents of that directory
+ *   sysfs*.c, metrics.c, tree.c, overlay.c   the contents of that directory
  *   device.c   the memory files behind /dev/kfd and the render nodes
  *   clock.c    the GPUs' clocks against the machine's;  clock_parse.c: their option
  *   clock_now.c  the clocks' readings;  shim_clock.c: what the program reads
@@ -313,6 +313,8 @@ void vg_root__remove(void);
 void vg_root__clean_stale(void);
 void vg_root__clean_own(void); /* of an earlier image of this process */
 int vg_sysfs__build(const char *root, const struct vg_conf *conf); /* 0 or -errno */
+void vg_sysfs__refresh(const char *path); /* before it is opened */
+#define VG_KFD_MAJOR 510 /* any dynamic number */
 
 #define VG_BELLS      1024 /* doorbells of a GPU */
 #define VG_BELL_BYTES (VG_BELLS * 8ull)
@@ -331,6 +333,7 @@ int vg_device__start(void);     /* 0 or -errno */
 int vg_device__fd_kind(int fd); /* VG_FD_* */
 int vg_device__open(int kind, bool cloexec);
 const char *vg_path(const char *path, char *buf); /* buf: PATH_MAX; path itself if not ours */
+const char *vg_path_open(const char *path, char *buf); /* and its contents are of now */
 bool vg_path_is_ours(const char *path);
 int vg_path_device(const char *path); /* VG_FD_*, whether or not there is such a GPU */
 int vg_kfd__ioctl(unsigned long request, void *arg); /* 0 or -errno */

@@ -14,6 +14,7 @@
 #include <libdrm/drm.h>
 
 #include "abi.h"
+#include "model.h"
 
 #define SAME(ours, our_field, theirs, their_field)                                                 \
 	do {                                                                                       \
@@ -137,8 +138,15 @@ static void drm(void **state)
 	SAME(struct abi_amdgpu_memory, gtt, struct drm_amdgpu_memory_info, gtt);
 	assert_int_equal(
 		sizeof(struct abi_amdgpu_vram_gtt), sizeof(struct drm_amdgpu_info_vram_gtt));
-	BEGINNING(struct abi_amdgpu_device, tcc_disabled_mask, struct drm_amdgpu_info_device,
-		tcc_disabled_mask);
+#ifdef AMDGPU_INFO_GPUVM_FAULT
+	SAME(struct abi_amdgpu_device, min_engine_clock, struct drm_amdgpu_info_device,
+		min_engine_clock);
+	SAME(struct abi_amdgpu_device, gl2c_cache_size, struct drm_amdgpu_info_device,
+		gl2c_cache_size);
+	SAME(struct abi_amdgpu_device, mall_size, struct drm_amdgpu_info_device, mall_size);
+	SAME(struct abi_amdgpu_device, csa_alignment, struct drm_amdgpu_info_device, csa_alignment);
+	assert_true(sizeof(struct drm_amdgpu_info_device) >= sizeof(struct abi_amdgpu_device));
+#endif
 	SAME(struct abi_amdgpu_device, family, struct drm_amdgpu_info_device, family);
 	SAME(struct abi_amdgpu_device, gpu_counter_freq, struct drm_amdgpu_info_device,
 		gpu_counter_freq);
@@ -169,8 +177,12 @@ static void drm_numbers(void **state)
 	assert_int_equal(ABI_DRM_CAP_PRIME, DRM_CAP_PRIME);
 	assert_int_equal(ABI_VA_OP_UNMAP, AMDGPU_VA_OP_UNMAP);
 	assert_int_equal(ABI_VA_OP_CLEAR, AMDGPU_VA_OP_CLEAR);
-	assert_int_equal(ABI_FAMILY_AI, AMDGPU_FAMILY_AI);
-	assert_int_equal(ABI_VRAM_TYPE_HBM, AMDGPU_VRAM_TYPE_HBM);
+	assert_int_equal(vg_model_find("gfx942")->family, AMDGPU_FAMILY_AI);
+	assert_int_equal(vg_model_find("gfx942")->vram_type, AMDGPU_VRAM_TYPE_HBM);
+	assert_int_equal(vg_model_find("gfx1100")->vram_type, AMDGPU_VRAM_TYPE_GDDR6);
+#ifdef AMDGPU_FAMILY_GC_11_0_0
+	assert_int_equal(vg_model_find("gfx1100")->family, AMDGPU_FAMILY_GC_11_0_0);
+#endif
 	assert_int_equal(ABI_INFO_ACCEL_WORKING, AMDGPU_INFO_ACCEL_WORKING);
 	assert_int_equal(ABI_INFO_HW_IP_INFO, AMDGPU_INFO_HW_IP_INFO);
 	assert_int_equal(ABI_INFO_HW_IP_COUNT, AMDGPU_INFO_HW_IP_COUNT);
