@@ -128,8 +128,10 @@ static void sane(void **state)
 		uint32_t per_xcc = 0, arrays = m->engine_cnt * m->arrays_per_engine;
 
 		for (uint32_t a = 0; a < arrays; a++) {
-			assert_in_range(vg_model__array_cus(m, a), 1, m->cu_per_array);
-			per_xcc += vg_model__array_cus(m, a);
+			uint32_t cus = vg_model__array_cus(m, a);
+
+			assert_true(cus >= 1 && cus <= m->cu_per_array);
+			per_xcc += cus;
 		}
 		assert_int_equal(per_xcc * m->xcc_cnt, m->cu_cnt);
 		/* doorbells of 64 bits: what the rings are made for */
