@@ -175,6 +175,18 @@ struct abi_kfd_available_memory {
 static_assert(sizeof(struct abi_kfd_export_dmabuf) == 16, "export dmabuf");
 static_assert(sizeof(struct abi_kfd_available_memory) == 16, "available memory");
 
+/* Head of a queue's context save area, which the thunk fills in (hsakmttypes.h). */
+struct abi_save_area {
+	uint32_t wave_state[4];
+	uint32_t debug_offset;
+	uint32_t debug_bytes;
+	uint64_t error_payload; /* where the exceptions' bits go, 0: nowhere */
+	uint32_t error_event;
+	uint32_t reserved;
+};
+static_assert(sizeof(struct abi_save_area) == 40, "context save area");
+static_assert(offsetof(struct abi_save_area, error_payload) == 24, "error payload");
+
 /* ---- DRM (drm.h, amdgpu_drm.h): command numbers and structures ---- */
 
 enum abi_drm_nr {

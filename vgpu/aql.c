@@ -97,7 +97,7 @@ static void complete(struct vg_queue *q, const struct vg_flight *f)
 	if (mailbox) {
 		__atomic_store_n(
 			(uint64_t *)vg_va(mailbox, &q->va_data), (uint64_t)id, __ATOMIC_RELEASE);
-		vg_event__interrupt(id);
+		vg_fault__interrupt(q, f->index, id);
 	}
 }
 
@@ -333,7 +333,9 @@ static void run(struct vg_queue *q, const union abi_packet *p, unsigned type, st
 		k = vg_kernel__find(q, p->dispatch.kernel_object);
 		if (k->effect != VG_EFFECT_NONE && p->dispatch.kernarg_address)
 			args = vg_va(p->dispatch.kernarg_address, &q->va_data);
-		if (k->effect != VG_EFFECT_NONE)
+		if (k->user && !q->fault_strikes)
+			vg_effect__run(q, k, f->index, &p->dispatch);
+		else if (k->effect != VG_EFFECT_NONE)
 			did = vg_blit__run(k, args, p->dispatch.grid[0], &q->va_data);
 		if (did.kind == VG_REC_COPY)
 			way = vg_way_of(vg_mem__vram_gpu(did.from), vg_mem__vram_gpu(did.to));
@@ -366,7 +368,33 @@ static void consume(struct vg_queue *q, uint64_t i)
 	if (q->read - q->published >= PUBLISH_EVERY)
 		publish(q);
 	q->waiting_since = 0;
-	q->bare = false;
+	q->bare = q->fault_strikes = false;
+}
+
+static uint64_t start_of(const struct vg_queue *q, const union abi_packet *p)
+{
+	uint64_t start = q->seen_at > q->floor ? q->seen_at : q->floor;
+
+	if (p->header & ABI_HEADER_BARRIER_BIT && q->last_end > start)
+		start = q->last_end;
+	return q->waiting_since ? q->waiting_since : start;
+}
+
+/* True while a fault keeps the packet from being taken; another kind strikes when it is launched.
+ */
+static bool is_stalled(struct vg_queue *q, const union abi_packet *p, unsigned type, uint64_t i)
+{
+	enum vg_fault_act act;
+
+	if (q->stall_until)
+		return vg_fault__stalled(q);
+	if (!vg_proc()->fault || q->fault_next > i)
+		return false;
+	q->fault_next = i + 1;
+	act = vg_fault__packet(
+		q, i, start_of(q, p), type == ABI_PACKET_DISPATCH ? p->dispatch.kernel_object : 0);
+	q->fault_strikes = act == VG_FAULT_STRIKES;
+	return act == VG_FAULT_STALLS && vg_fault__stalled(q);
 }
 
 static enum vg_step step(struct vg_queue *q)
@@ -375,6 +403,7 @@ static enum vg_step step(struct vg_queue *q)
 	struct vg_flight f = {.index = i};
 	union abi_packet *p = &q->head;
 	unsigned type;
+	bool struck;
 
 	vg_aql__complete_due(q);
 	if (!covered(q, i))
@@ -388,11 +417,9 @@ static enum vg_step step(struct vg_queue *q)
 	if (p->header & ABI_HEADER_BARRIER_BIT ? q->flight_cnt > 0 : q->flight_cnt == VG_MAX_FLIGHT)
 		return VG_STEP_LATER;
 
-	f.start = q->seen_at > q->floor ? q->seen_at : q->floor;
-	if (p->header & ABI_HEADER_BARRIER_BIT && q->last_end > f.start)
-		f.start = q->last_end;
-	if (q->waiting_since)
-		f.start = q->waiting_since;
+	if (is_stalled(q, p, type, i))
+		return VG_STEP_STALLED;
+	f.start = start_of(q, p);
 	if (type == ABI_PACKET_DISPATCH)
 		f.start += vg_proc()->conf.cost.packet_ns[VG_COST_DISPATCH];
 	if (any_dependency(p, type) && !vg_aql__unblocked(q)) {
@@ -404,8 +431,11 @@ static enum vg_step step(struct vg_queue *q)
 	TRACE(2, "queue %u packet %llu header 0x%04x signal 0x%llx", q->id, (unsigned long long)i,
 		p->header, (unsigned long long)p->barrier.completion_signal);
 	run(q, p, type, &f);
+	struck = q->fault_strikes;
 	consume(q, i);
-	if (!q->flight_cnt && f.end <= q->now)
+	if (struck)
+		vg_fault__strike(q, i, f.start); /* it has no end */
+	else if (!q->flight_cnt && f.end <= q->now)
 		complete(q, &f);
 	else
 		vg_flight__push(q, &f);

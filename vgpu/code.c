@@ -47,7 +47,7 @@ static bool read_code_object(struct vg_kernel *k, char *name)
 	page = k->object & ~0xfffull;
 	for (; page >= base && k->object - page < MAX_IMAGE; page -= 4096) {
 		if (vg_elf__kernel(page, base + size - page, k->object, name, NAME_BYTES,
-			    &k->arg_cnt, k->arg_offset))
+			    &k->arg_cnt, k->arg_offset, k->arg_size))
 			return true;
 		if (page < 4096)
 			break;
@@ -96,6 +96,7 @@ static void resolve(struct vg_code_state *s, struct vg_queue *q, struct vg_kerne
 		k->samples = vg_recorded(k->name);
 		k->own_time = k->samples != NULL;
 	}
+	k->user = k->name ? vg_effect__find(k->name) : NULL;
 	if (k->name)
 		vg_spool__name(&p->spool, &q->spool, k->id, k->name);
 	TRACE(1, "kernel %s object 0x%llx effect %d, %u arguments",

@@ -82,4 +82,6 @@ void vg_conf__load(struct vg_conf *conf)
 	conf->always_stamp = env_long("VGPU_ALWAYS_STAMP", 0, 1, 0);
 	conf->strict_doorbell = env_long("VGPU_STRICT_DOORBELL", 0, 1, 0);
 	conf->log = env("VGPU_LOG");
+	conf->fault = env("VGPU_FAULT");
+	conf->kernels = env("VGPU_KERNELS");
 }

@@ -133,6 +133,8 @@ int vg_drm__ioctl(int gpu, unsigned long request, void *arg)
 {
 	unsigned nr = _IOC_NR(request);
 
+	if (vg_fault__gpu_lost(gpu))
+		return -ENODEV; /* as after drm_dev_unplug() */
 	for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++)
 		if (calls[i].nr == nr) {
 			int err = calls[i].run(gpu, arg);

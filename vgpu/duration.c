@@ -141,6 +141,11 @@ int vg_kernel_times__parse(struct vg_kernel_times *t, const char *text, struct v
 	}
 }
 
+bool vg_name_fits(const char *pattern, const char *name)
+{
+	return strpbrk(pattern, "*?[") ? !fnmatch(pattern, name, 0) : strstr(name, pattern) != NULL;
+}
+
 const struct vg_duration *vg_kernel_times__find(
 	const struct vg_kernel_times *t, const char *name, bool *named)
 {
@@ -149,9 +154,8 @@ const struct vg_duration *vg_kernel_times__find(
 	*named = false;
 	for (unsigned i = 0; i < t->pattern_cnt; i++) {
 		const struct vg_pattern *p = &t->patterns[i];
-		bool glob = strpbrk(p->text, "*?[") != NULL;
 
-		if (glob ? !fnmatch(p->text, name, 0) : strstr(name, p->text) != NULL) {
+		if (vg_name_fits(p->text, name)) {
 			found = &p->time;
 			*named = true;
 		}

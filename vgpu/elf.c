@@ -116,8 +116,8 @@ static bool is(struct item v, const char *s)
 	return v.type == ITEM_STR && v.n == strlen(s) && !memcmp(v.s, s, v.n);
 }
 
-/* One of a kernel's .args: its offset, or false if the compiler added it. */
-static bool read_argument(struct reader *r, uint32_t *offset)
+/* One of a kernel's .args: its offset and size, or false if the compiler added it. */
+static bool read_argument(struct reader *r, uint32_t *offset, uint32_t *size)
 {
 	struct item arg = next_item(r);
 	bool hidden = false;
@@ -127,6 +127,8 @@ static bool read_argument(struct reader *r, uint32_t *offset)
 
 		if (is(key, ".offset")) {
 			*offset = (uint32_t)next_item(r).n;
+		} else if (is(key, ".size")) {
+			*size = (uint32_t)next_item(r).n;
 		} else if (is(key, ".value_kind")) {
 			struct item kind = next_item(r);
 
@@ -140,7 +142,8 @@ static bool read_argument(struct reader *r, uint32_t *offset)
 }
 
 /* One entry of amdhsa.kernels; true if it is the wanted one. */
-static bool read_kernel(struct reader *r, const char *symbol, unsigned *cnt, uint32_t *offsets)
+static bool read_kernel(
+	struct reader *r, const char *symbol, unsigned *cnt, uint32_t *offsets, uint32_t *sizes)
 {
 	struct item kernel = next_item(r);
 	bool wanted = false;
@@ -156,10 +159,12 @@ static bool read_kernel(struct reader *r, const char *symbol, unsigned *cnt, uin
 
 			for (uint64_t k = 0; args.type == ITEM_ARRAY && k < args.n && r->p < r->end;
 				k++) {
-				uint32_t offset = 0;
+				uint32_t offset = 0, size = 0;
 
-				if (read_argument(r, &offset) && *cnt < VG_MAX_ARGS)
-					offsets[(*cnt)++] = offset;
+				if (!read_argument(r, &offset, &size) || *cnt == VG_MAX_ARGS)
+					continue;
+				offsets[*cnt] = offset;
+				sizes[(*cnt)++] = size;
 			}
 		} else {
 			skip_item(r, 0);
@@ -168,7 +173,8 @@ static bool read_kernel(struct reader *r, const char *symbol, unsigned *cnt, uin
 	return wanted;
 }
 
-static bool read_metadata(struct reader r, const char *symbol, unsigned *cnt, uint32_t *offsets)
+static bool read_metadata(
+	struct reader r, const char *symbol, unsigned *cnt, uint32_t *offsets, uint32_t *sizes)
 {
 	struct item top = next_item(&r);
 
@@ -182,7 +188,7 @@ static bool read_metadata(struct reader r, const char *symbol, unsigned *cnt, ui
 		kernels = next_item(&r);
 		for (uint64_t k = 0; kernels.type == ITEM_ARRAY && k < kernels.n && r.p < r.end;
 			k++)
-			if (read_kernel(&r, symbol, cnt, offsets))
+			if (read_kernel(&r, symbol, cnt, offsets, sizes))
 				return true;
 		break;
 	}
@@ -272,7 +278,7 @@ static bool find_symbol(const struct image *im, const Elf64_Phdr *dynamic, uint6
 }
 
 static void find_arguments(const struct image *im, const Elf64_Phdr *note, const char *symbol,
-	unsigned *cnt, uint32_t *offsets)
+	unsigned *cnt, uint32_t *offsets, uint32_t *sizes)
 {
 	const char *p = aligned_at(im, note->p_vaddr, note->p_memsz, 4), *end;
 
@@ -288,8 +294,8 @@ static void find_arguments(const struct image *im, const Elf64_Phdr *note, const
 		if (skip + n->n_descsz > (uint64_t)(end - p))
 			return;
 		if (n->n_type == NOTE_AMDGPU_METADATA &&
-			read_metadata(
-				(struct reader){desc, desc + n->n_descsz}, symbol, cnt, offsets))
+			read_metadata((struct reader){desc, desc + n->n_descsz}, symbol, cnt,
+				offsets, sizes))
 			return;
 		if (all > (uint64_t)(end - p))
 			return;
@@ -298,7 +304,7 @@ static void find_arguments(const struct image *im, const Elf64_Phdr *note, const
 }
 
 bool vg_elf__kernel(uint64_t base, uint64_t room, uint64_t object, char *name, size_t name_size,
-	unsigned *arg_cnt, uint32_t *arg_offset)
+	unsigned *arg_cnt, uint32_t *arg_offset, uint32_t *arg_size)
 {
 	struct image im = {(const char *)(uintptr_t)base, room};
 	const Elf64_Ehdr *eh = aligned_at(&im, 0, sizeof *eh, 8);
@@ -318,7 +324,7 @@ bool vg_elf__kernel(uint64_t base, uint64_t room, uint64_t object, char *name, s
 		return false;
 	for (int i = 0; i < eh->e_phnum && !*arg_cnt; i++)
 		if (ph[i].p_type == PT_NOTE)
-			find_arguments(&im, &ph[i], name, arg_cnt, arg_offset);
+			find_arguments(&im, &ph[i], name, arg_cnt, arg_offset, arg_size);
 	name[strlen(name) - 3] = 0; /* ".kd" */
 	return true;
 }

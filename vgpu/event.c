@@ -29,6 +29,7 @@ struct event {
 	struct wait_link *waiters;
 	pthread_t taker; /* who found it signalled and took that, while has_taker */
 	bool has_taker;
+	struct kfd_event_data data; /* of an exception */
 };
 struct vg_event_state {
 	struct vg_lock lock;
@@ -101,6 +102,36 @@ void vg_event__interrupt(uint32_t id)
 		set_event(e);
 	}
 	vg_unlock(&s->lock);
+}
+
+/* Exceptions reach every event of their type. */
+static void raise_exception(uint32_t type, const struct kfd_event_data *data)
+{
+	struct vg_event_state *s = state();
+
+	if (!s)
+		return;
+	vg_lock(&s->lock);
+	for (uint32_t id = KFD_SIGNAL_EVENT_LIMIT; id < VG_MAX_EVENTS; id++)
+		if (s->events[id].used && s->events[id].type == type) {
+			s->events[id].data = *data;
+			set_event(&s->events[id]);
+		}
+	vg_unlock(&s->lock);
+}
+
+void vg_event__memory_exception(const struct kfd_hsa_memory_exception_data *d)
+{
+	struct kfd_event_data data = {.memory_exception_data = *d};
+
+	raise_exception(KFD_IOC_EVENT_MEMORY, &data);
+}
+
+void vg_event__hw_exception(const struct kfd_hsa_hw_exception_data *d)
+{
+	struct kfd_event_data data = {.hw_exception_data = *d};
+
+	raise_exception(KFD_IOC_EVENT_HW_EXCEPTION, &data);
 }
 
 /* On a discrete GPU the thunk allocates the page of event slots and names it in its first call. */
@@ -287,9 +318,16 @@ static int look(struct kfd_event_data *d, struct wait_link *links, uint32_t cnt,
 	}
 	if (all ? activated < cnt : !activated)
 		return -1;
-	for (uint32_t i = 0; i < cnt; i++)
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct event *e = links[i].event;
+
 		if (links[i].activated && uses_age(&links[i], &d[i]))
-			*age_of(&d[i]) = links[i].event->age;
+			*age_of(&d[i]) = e->age;
+		else if (links[i].activated && e->type == KFD_IOC_EVENT_MEMORY)
+			d[i].memory_exception_data = e->data.memory_exception_data;
+		else if (links[i].activated && e->type == KFD_IOC_EVENT_HW_EXCEPTION)
+			d[i].hw_exception_data = e->data.hw_exception_data;
+	}
 	return KFD_IOC_WAIT_RESULT_COMPLETE;
 }
 

@@ -4,6 +4,7 @@
  * between user spaces. Like the kernel: dispatch on the number alone, work on a zero-extended copy,
  * copy back what the caller knows.
  */
+#include "fault.h"
 #include "vgpu.h"
 
 #include <errno.h>
@@ -55,6 +56,13 @@ static int get_version(union kfd_args *a)
 
 static int create_queue(union kfd_args *a)
 {
+	int gpu = gpu_index(a->create_queue.gpu_id);
+	int err = vg_fault__call(VG_FAULT_CREATE_QUEUE, gpu, 0);
+
+	if (err)
+		return err;
+	if (vg_fault__gpu_lost(gpu))
+		return -EIO; /* the driver, when the scheduler hangs */
 	return vg_queue__create(&a->create_queue);
 }
 
@@ -131,7 +139,9 @@ static int get_apertures_new(union kfd_args *a)
 
 static int create_event(union kfd_args *a)
 {
-	return vg_event__create(&a->create_event);
+	int err = vg_fault__call(VG_FAULT_CREATE_EVENT, -1, 0);
+
+	return err ? err : vg_event__create(&a->create_event);
 }
 
 static int destroy_event(union kfd_args *a)
@@ -165,7 +175,12 @@ static int get_tile_config(union kfd_args *a)
 
 static int alloc_memory(union kfd_args *a)
 {
-	return vg_mem__alloc(&a->alloc);
+	int gpu = gpu_index(a->alloc.gpu_id);
+	int err = vg_fault__call(VG_FAULT_ALLOC, gpu, a->alloc.size);
+
+	if (!err && vg_fault__gpu_lost(gpu))
+		err = -ENODEV;
+	return err ? err : vg_mem__alloc(&a->alloc);
 }
 
 static int free_memory(union kfd_args *a)
@@ -175,6 +190,26 @@ static int free_memory(union kfd_args *a)
 
 /* One address space: every GPU sees everything. */
 static int map_memory(union kfd_args *a)
+{
+	const uint32_t *id = (const uint32_t *)(uintptr_t)a->map.device_ids_array_ptr;
+	uint32_t i;
+
+	for (i = a->map.n_success; id && i < a->map.n_devices; i++) {
+		int gpu = gpu_index(id[i]);
+		int err = vg_fault__call(VG_FAULT_MAP, gpu, 0);
+
+		if (!err && vg_fault__gpu_lost(gpu))
+			err = -ENODEV; /* page tables can no longer be written */
+		if (err) {
+			a->map.n_success = i;
+			return err;
+		}
+	}
+	a->map.n_success = a->map.n_devices;
+	return 0;
+}
+
+static int unmap_memory(union kfd_args *a)
 {
 	a->map.n_success = a->map.n_devices;
 	return 0;
@@ -280,7 +315,7 @@ static const struct {
 	[0x16] = {"ALLOC_MEMORY_OF_GPU", alloc_memory},
 	[0x17] = {"FREE_MEMORY_OF_GPU", free_memory},
 	[0x18] = {"MAP_MEMORY_TO_GPU", map_memory},
-	[0x19] = {"UNMAP_MEMORY_FROM_GPU", map_memory},
+	[0x19] = {"UNMAP_MEMORY_FROM_GPU", unmap_memory},
 	[0x1a] = {"SET_CU_MASK", set_cu_mask},
 	[0x1c] = {"GET_DMABUF_INFO", get_dmabuf_info},
 	[0x1d] = {"IMPORT_DMABUF", import_dmabuf},
@@ -304,7 +339,7 @@ int vg_kfd__ioctl(unsigned long request, void *arg)
 	if (size)
 		memcpy(&a, arg, size);
 	err = known ? calls[nr].run(&a) : -ENOTTY;
-	if (!err && size)
+	if (size) /* after a failure too, as the driver does */
 		memcpy(arg, &a, size);
 	TRACE(1, "kfd %s (0x%02x, %u bytes) = %d", known ? calls[nr].name : "?", nr, size, err);
 	return err;

@@ -70,6 +70,8 @@ static void set_up(struct vg_queue *q, const struct kfd_ioctl_create_queue_args 
 	q->wptr = vg_va(a->write_pointer_address, &c);
 	q->bell = (uint64_t *)(vg_proc()->bells[q->gpu] + q->bell_slot * 8ull);
 	q->bell_seen = -1;
+	if (a->ctx_save_restore_address && a->ctx_save_restore_size >= sizeof *q->save_area)
+		q->save_area = vg_va(a->ctx_save_restore_address, &c);
 	if (vg_queue__is_aql(q))
 		q->aql = (const struct abi_queue *)((char *)q->wptr -
 						    offsetof(struct abi_queue, write_dispatch_id));

@@ -50,6 +50,13 @@ static const struct {
 		"VGPU_COPY_LATENCY_NS", 't'},
 	{"clock", "LIST", "the GPUs' clocks: offset=3s,ppm=20,1:ppm=-35,drift=30/10s,suspend=2s@5s",
 		"VGPU_CLOCK", 'k'},
+	{"kernels", "FILE.so",
+		"functions that stand in for kernels (vgpu/kernels.h); several times",
+		"VGPU_KERNELS", 'K'},
+	{"fault", "FAULT",
+		"make it happen: stall,kernel=gemm,for=20ms; docs/VGPU.md lists them;\n"
+		"several times",
+		"VGPU_FAULT", 'F'},
 	{"log", "FILE", "write one JSON line for every packet executed", "VGPU_LOG", 'l'},
 	{"finish-log", "FILE", "finish the log that a killed vgpu-run left, and exit", NULL, 'f'},
 	{"help", NULL, "show this help", NULL, 'h'},
@@ -61,7 +68,9 @@ static const char examples[] =
 	"  vgpu-run -- rocminfo\n"
 	"  vgpu-run --gpus 2 --log gpu.jsonl -- ./my-hip-program\n"
 	"  vgpu-run --kernel-ns '5000,gemm=20000~15%,attn*=80000' --seed 7 -- python3 train.py\n"
-	"  vgpu-run --copy-gbps 25,d2d=800 --copy-latency-ns 2000 -- ./my-hip-program\n";
+	"  vgpu-run --copy-gbps 25,d2d=800 --copy-latency-ns 2000 -- ./my-hip-program\n"
+	"  vgpu-run --kernels ./kernels.so -- ./my-test\n"
+	"  vgpu-run --fault memory,kernel=gemm,nth=3 -- ./my-hip-program\n";
 
 int run_fail(int code, const char *hint, const char *fmt, ...)
 {
@@ -170,6 +179,10 @@ static int apply(int key, const char *value, char *log)
 		return run_set("VGPU_ARCH", value);
 	case 'k':
 		return run_clock__set(value);
+	case 'K':
+		return run_add_kernels(value);
+	case 'F':
+		return run_add_fault(value);
 	default:
 		return set_log(value, log);
 	}

@@ -16,6 +16,10 @@ int run_fail(int code, const char *hint, const char *fmt, ...)
 int run_set(const char *variable, const char *value);
 int run_set_path(const char *variable, const char *path); /* made absolute */
 
+/* --fault and --kernels, which may come several times. 0 or an exit code, having said why. */
+int run_add_fault(const char *value);
+int run_add_kernels(const char *value);
+
 /* An option about time, by its name. 0 or an exit code, having said why. */
 int run_times__apply(const char *name, const char *value);
 

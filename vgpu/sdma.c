@@ -113,7 +113,7 @@ static void finish_copy(struct vg_queue *q, uint64_t signal)
 {
 	struct vg_rec *r = q->copy.rec;
 
-	q->in_command = false;
+	q->in_command = q->fault_asked = false;
 	q->copy_kind = VG_REC_NONE;
 	if (!r || atomic_load_explicit(&r->done, memory_order_relaxed))
 		return;
@@ -173,7 +173,7 @@ static void trap(struct vg_queue *q, const uint32_t *d)
 	if (q->copy.rec)
 		q->copy.rec->flags |= VG_REC_INTERRUPT;
 	close_copy(q);
-	vg_event__interrupt(d[1] & 0xfffffff);
+	vg_fault__interrupt(q, q->fault_next ? q->fault_next - 1 : 0, d[1] & 0xfffffff);
 }
 
 static void atomic_add(struct vg_queue *q, const uint32_t *d)
@@ -261,6 +261,22 @@ static void look_at_bell(struct vg_queue *q, uint64_t bell)
 	raise_floor(q);
 }
 
+/* Rules are asked once a copy, however many packets it takes. */
+static bool is_stalled(struct vg_queue *q, unsigned op)
+{
+	enum vg_fault_act act;
+
+	if (q->stall_until)
+		return vg_fault__stalled(q);
+	if ((op != ABI_SDMA_COPY && op != ABI_SDMA_FILL) || q->fault_asked)
+		return false;
+	q->fault_asked = true;
+	act = vg_fault__packet(
+		q, q->fault_next++, q->last_end > q->floor ? q->last_end : q->floor, 0);
+	q->fault_strikes = act == VG_FAULT_STRIKES;
+	return act == VG_FAULT_STALLS && vg_fault__stalled(q);
+}
+
 enum vg_step vg_sdma__step(struct vg_queue *q)
 {
 	uint64_t r = __atomic_load_n(q->rptr, __ATOMIC_RELAXED);
@@ -293,11 +309,17 @@ enum vg_step vg_sdma__step(struct vg_queue *q)
 		q->now = vg_gpu_now(q->gpu); /* a dependency is met in real time */
 		raise_floor(q);
 	}
+	if (is_stalled(q, op))
+		return VG_STEP_STALLED;
 	TRACE(2, "queue %u sdma operation %u.%u", q->id, op, d[0] >> 8 & 0xff);
 	if (op == ABI_SDMA_COPY && len == 13)
 		copy_rect(q, d);
 	else
 		operations[op](q, d);
 	__atomic_store_n(q->rptr, r + 4ull * len, __ATOMIC_RELEASE);
+	if (q->fault_strikes) {
+		q->fault_strikes = false;
+		vg_fault__strike(q, q->fault_next - 1, q->copy.rec ? q->copy.rec->start : q->now);
+	}
 	return VG_STEP_DONE;
 }

@@ -16,11 +16,25 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* The test's own kernels are loaded here, on a thread of the program: no queue runs yet. */
+static void load_extras(struct vg_proc *p)
+{
+	p->extras_error = p->conf.kernels ? vg_effect__load(p->conf.kernels) : 0;
+	vg_fault__open(p);
+}
+
 static int open_device(int kind, int flags)
 {
 	struct vg_proc *p = vg_proc();
-	int saved = errno, fd = vg_device__open(kind, flags & O_CLOEXEC);
+	int saved = errno, fd;
 
+	vg_once(&p->extras_ready, load_extras);
+	if (p->extras_error)
+		fd = p->extras_error;
+	else if (kind != VG_FD_KFD && vg_fault__gpu_lost(kind - 1))
+		fd = -ENODEV;
+	else
+		fd = vg_device__open(kind, flags & O_CLOEXEC);
 	if (fd < 0) {
 		errno = -fd;
 		return -1;

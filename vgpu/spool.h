@@ -39,6 +39,7 @@ enum vg_rec_kind {
 	VG_REC_KERNEL, /* struct vg_rec_name, then more slots of text */
 	VG_REC_QUEUE,  /* struct vg_rec_queue */
 	VG_REC_QUEUE_CHANGE,
+	VG_REC_FAULT,  /* struct vg_rec_fault */
 };
 
 enum vg_rec_flag {
@@ -124,6 +125,19 @@ struct vg_rec_queue_change {
 	uint8_t pad[40];
 };
 static_assert(sizeof(struct vg_rec_queue_change) == 128, "queue change record");
+
+struct vg_rec_fault {
+	uint8_t kind;
+	uint8_t fault; /* enum vg_fault_kind */
+	uint8_t gpu;
+	uint8_t has_packet; /* queue and index mean something */
+	uint32_t queue;
+	uint64_t index;
+	uint64_t time;  /* gpu time, ns */
+	uint64_t value; /* vg_fault_kinds[] says what */
+	char rule[96];
+};
+static_assert(sizeof(struct vg_rec_fault) == 128, "fault record");
 
 struct vg_spool_header {
 	uint64_t magic;

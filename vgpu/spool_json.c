@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The reading side of the log: one spool file to JSON lines, described in docs/VGPU.md. */
 #include "spool.h"
+#include "fault.h"
 #include "timing.h"
 
 #include <errno.h>
@@ -277,6 +278,34 @@ static void put_clock(struct view *v, const struct vg_clock *c)
 	putc(']', v->out);
 }
 
+static int put_fault(struct view *v, const struct vg_rec_fault *f)
+{
+	const struct vg_fault_kind_info *kind;
+
+	if (f->fault >= VG_FAULT_KINDS || f->gpu >= VG_CLOCK_GPUS)
+		return -EPROTO;
+	kind = &vg_fault_kinds[f->fault];
+	fprintf(v->out, "{\"kind\":\"fault\",\"fault\":\"%s\"", kind->name);
+	field(v->out, "pid", v->h->pid);
+	field(v->out, "gpu", f->gpu);
+	if (f->has_packet) {
+		field(v->out, "queue", f->queue);
+		field(v->out, "index", f->index);
+	}
+	field(v->out, "time", system_time(v, f->gpu, f->time));
+	if (f->fault == VG_FAULT_STALL && f->value != VG_FAULT_FOREVER)
+		field(v->out, kind->value, system_time(v, f->gpu, f->value));
+	else if (kind->value && f->value == VG_FAULT_FOREVER)
+		fprintf(v->out, ",\"%s\":null", kind->value);
+	else if (kind->value)
+		field(v->out, kind->value, f->value);
+	fputs(",\"rule\":", v->out);
+	put_string(v->out, f->rule, strnlen(f->rule, sizeof f->rule));
+	fputs("}\n", v->out);
+	v->lines++;
+	return 0;
+}
+
 static void put_process(struct view *v)
 {
 	const struct vg_spool_header *h = v->h;
@@ -361,6 +390,8 @@ static int read_block(struct view *v, const char *block, uint64_t bytes)
 		} else if (kind == VG_REC_QUEUE_CHANGE) {
 			put_queue_change(v, (const void *)r);
 			err = 0;
+		} else if (kind == VG_REC_FAULT) {
+			err = put_fault(v, (const void *)r);
 		} else if (kind < sizeof kinds / sizeof *kinds && r->gpu < VG_CLOCK_GPUS) {
 			err = add_record(v, r);
 		} else {

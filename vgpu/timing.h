@@ -52,6 +52,8 @@ int vg_kernel_times__parse(
 	struct vg_kernel_times *times, const char *text, struct vg_mistake *mistake);
 const struct vg_duration *vg_kernel_times__find(
 	const struct vg_kernel_times *times, const char *name, bool *named);
+/* A substring of the name, or a glob for all of it if it has one of *?[ */
+bool vg_name_fits(const char *pattern, const char *name);
 /* A key for each draw: the same numbers give the same time, in any order, on any thread. */
 uint64_t vg_key(uint64_t key, uint64_t number);
 uint64_t vg_key_of_text(uint64_t key, const char *text);

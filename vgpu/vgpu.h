@@ -71,6 +71,7 @@ struct vg_conf {
 	bool strict_doorbell;
 	const char *log; /* NULL: no log */
 	struct vg_clock clock;
+	const char *fault, *kernels; /* VGPU_FAULT, VGPU_KERNELS */
 };
 
 void vg_conf__load(struct vg_conf *conf);
@@ -144,6 +145,10 @@ int vg_event__set(uint32_t id);
 int vg_event__reset(uint32_t id);
 int vg_event__wait(struct kfd_ioctl_wait_events_args *args);
 void vg_event__interrupt(uint32_t id); /* the GPU raised it */
+struct kfd_hsa_memory_exception_data;
+struct kfd_hsa_hw_exception_data;
+void vg_event__memory_exception(const struct kfd_hsa_memory_exception_data *d);
+void vg_event__hw_exception(const struct kfd_hsa_hw_exception_data *d);
 
 /* ---- recorded.c ---- */
 
@@ -164,7 +169,7 @@ enum vg_effect {
 	VG_EFFECT_RAW, /* a kernel without a code object around it: ROCr's own blits */
 };
 
-#define VG_MAX_ARGS 16
+#define VG_MAX_ARGS 64
 
 struct vg_kernel {
 	uint64_t object;
@@ -178,15 +183,16 @@ struct vg_kernel {
 	const struct vg_sample_set *samples; /* recorded times, instead of `time` */
 	uint64_t key;                        /* of its random times */
 	unsigned arg_cnt;
-	uint32_t arg_offset[VG_MAX_ARGS];
+	uint32_t arg_offset[VG_MAX_ARGS], arg_size[VG_MAX_ARGS];
 	char *name;
+	const struct vgpu_kernel *user; /* what VGPU_KERNELS provides for it */
 	struct vg_kernel *next;
 };
 
 /* Reads the code object that lies in [base, base + room): false if there is none, or if it has no
  * kernel descriptor at `object`. The name is written without ".kd". Never reads outside. */
 bool vg_elf__kernel(uint64_t base, uint64_t room, uint64_t object, char *name, size_t name_size,
-	unsigned *arg_cnt, uint32_t *arg_offset);
+	unsigned *arg_cnt, uint32_t *arg_offset, uint32_t *arg_size);
 
 struct vg_queue;
 struct vg_proc;
@@ -208,7 +214,7 @@ struct vg_blit_result vg_blit__run(const struct vg_kernel *kernel, const char *k
 /* ---- queue.c ---- */
 
 enum vg_queue_state { VG_Q_RUNNING, VG_Q_PARKED };
-enum vg_step { VG_STEP_DONE, VG_STEP_IDLE, VG_STEP_BLOCKED, VG_STEP_LATER };
+enum vg_step { VG_STEP_DONE, VG_STEP_IDLE, VG_STEP_BLOCKED, VG_STEP_LATER, VG_STEP_STALLED };
 
 #define VG_MAX_FLIGHT 1024 /* kernels of one queue that run at the same time */
 
@@ -237,6 +243,9 @@ struct vg_queue {
 	_Atomic bool blocked;   /* parked for a signal, not for a packet */
 	_Atomic bool stop;
 	_Atomic bool paused;
+	_Atomic bool stalled; /* a fault: until stall_until */
+	_Atomic bool halted;  /* a fault: for good, with everything that runs */
+	const struct abi_save_area *save_area;
 	struct vg_lock look; /* the watcher looks at a parked queue; the thread leaves the park */
 
 	/* From here on the queue's thread only (and the watcher, holding `look`, while it is
@@ -270,6 +279,11 @@ struct vg_queue {
 	uint8_t copy_way;      /* enum vg_way */
 	bool in_command;       /* SDMA: between a start time stamp and the completion */
 	uint64_t copy_seq;
+	uint64_t fault_next;  /* rules have been asked about all packets below */
+	uint64_t stall_until; /* 0: not stalled */
+	unsigned fault_rule;
+	bool fault_strikes; /* the packet at the head */
+	bool fault_asked;   /* SDMA: about the copy that is being put together */
 	uint32_t kcache_gen;
 	const struct vg_kernel *kcache[64];
 	uint32_t *runs; /* by number of the kernel: how often it ran, if its time varies */
@@ -305,6 +319,28 @@ bool vg_sdma_compare(uint32_t value, uint32_t function, uint32_t reference);
 unsigned vg_sdma_length(const uint32_t *dwords); /* in dwords; 0: unknown */
 void vg_flight__push(struct vg_queue *q, const struct vg_flight *f);
 struct vg_flight vg_flight__pop(struct vg_queue *q);
+
+/* ---- fault.c: faults on request ---- */
+
+enum vg_fault_act { VG_FAULT_NONE, VG_FAULT_STALLS, VG_FAULT_STRIKES };
+
+void vg_fault__open(struct vg_proc *p);
+/* Asks the rules about a packet, once; kernel_object 0: no dispatch. */
+enum vg_fault_act vg_fault__packet(
+	struct vg_queue *q, uint64_t index, uint64_t start, uint64_t kernel_object);
+bool vg_fault__stalled(struct vg_queue *q); /* still; else what follows starts after the stall */
+void vg_fault__strike(struct vg_queue *q, uint64_t index, uint64_t start);
+void vg_fault__interrupt(struct vg_queue *q, uint64_t index, uint32_t event);
+int vg_fault__call(int kind, int gpu, uint64_t bytes); /* 0, or the error it fails with */
+bool vg_fault__gpu_lost(int gpu);
+
+/* ---- effect.c: kernels with effect ---- */
+
+struct vgpu_kernel;
+int vg_effect__load(const char *list); /* 0, or -ELIBBAD after a message */
+const struct vgpu_kernel *vg_effect__find(const char *name);
+void vg_effect__run(struct vg_queue *q, const struct vg_kernel *k, uint64_t index,
+	const struct abi_dispatch_packet *d);
 
 /* ---- root.c, sysfs.c, device.c ---- */
 
@@ -349,6 +385,7 @@ struct vg_mem_state;
 struct vg_event_state;
 struct vg_code_state;
 struct vg_queue_table;
+struct vg_fault_state;
 
 struct vg_proc {
 	_Atomic uint32_t conf_ready; /* 0, 1 being read, 2 */
@@ -374,7 +411,10 @@ struct vg_proc {
 	struct vg_event_state *event;
 	struct vg_code_state *code;
 	struct vg_queue_table *queue;
+	struct vg_fault_state *fault; /* NULL: none */
 	struct vg_spool spool;
+	_Atomic uint32_t extras_ready; /* faults and kernels */
+	int extras_error;
 };
 
 struct vg_proc *vg_proc(void);

@@ -94,11 +94,19 @@ static void end_spin(struct vg_queue_table *t, struct vg_queue *q)
 	atomic_fetch_sub_explicit(&t->spin_cnt, 1, memory_order_relaxed);
 }
 
+/* By the program, or by a fault: it takes no packet. */
+static bool is_held(struct vg_queue *q)
+{
+	return atomic_load_explicit(&q->paused, memory_order_relaxed) ||
+	       atomic_load_explicit(&q->stalled, memory_order_relaxed) ||
+	       atomic_load_explicit(&q->halted, memory_order_relaxed);
+}
+
 static bool awaited(struct vg_queue *q, enum why why)
 {
 	if (atomic_load_explicit(&q->stop, memory_order_relaxed))
 		return true;
-	if (why == FOR_TIME || atomic_load_explicit(&q->paused, memory_order_relaxed))
+	if (why == FOR_TIME || is_held(q))
 		return false;
 	if (why == FOR_PACKET)
 		return vg_queue__is_aql(q) ? vg_aql__ready(q) : vg_sdma__ready(q);
@@ -188,8 +196,8 @@ static bool look_at(struct vg_queue *q)
 		return false;
 	vg_lock(&q->look);
 	if (atomic_load(&q->state) == VG_Q_PARKED &&
-		(awaited(q, why) || (why == FOR_PACKET && vg_queue__is_aql(q) &&
-					    !atomic_load(&q->paused) && vg_aql__bare(q)))) {
+		(awaited(q, why) || (why == FOR_PACKET && vg_queue__is_aql(q) && !is_held(q) &&
+					    vg_aql__bare(q)))) {
 		atomic_store(&q->state, VG_Q_RUNNING);
 		woken = true;
 	}
@@ -306,6 +314,10 @@ void *vg_queue__main(void *arg)
 		enum vg_step step = VG_STEP_IDLE;
 		uint64_t deadline = UINT64_MAX;
 
+		if (atomic_load(&q->halted)) {
+			wait_for(t, q, FOR_TIME, UINT64_MAX);
+			continue;
+		}
 		if (paused)
 			vg_aql__complete_due(q);
 		else
@@ -319,6 +331,8 @@ void *vg_queue__main(void *arg)
 			deadline = q->flight[0].end;
 		else if (step == VG_STEP_LATER)
 			deadline = q->last_end;
+		if (step == VG_STEP_STALLED && q->stall_until < deadline)
+			deadline = q->stall_until;
 		if (step == VG_STEP_IDLE && q->bare_since && q->bare_since + VG_BARE_NS < deadline)
 			deadline = q->bare_since + VG_BARE_NS;
 		wait_for(t, q,
@@ -341,7 +355,8 @@ int vg_queue__start_thread(pthread_t *thread, void *(*fn)(void *), void *arg, bo
 	int err;
 
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	/* The functions of VGPU_KERNELS expect an ordinary stack. */
+	pthread_attr_setstacksize(&attr, vg_proc()->conf.kernels ? BIG_STACK_BYTES : STACK_BYTES);
 	if (detached)
 		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);

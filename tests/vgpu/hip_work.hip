@@ -388,6 +388,15 @@ int main(int argc, char **argv)
 			CK(hipFree(d));
 		}
 	}
+	if (!strcmp(what, "big")) { /* too much, then less */
+		char *d;
+		hipError_t e = hipMalloc(&d, 256 << 20);
+
+		(void)hipGetLastError();
+		CK(hipMalloc(&d, 1 << 20));
+		printf("%s, then 1 MiB\n", e == hipErrorOutOfMemory ? "out of memory" : hipGetErrorString(e));
+		CK(hipFree(d));
+	}
 	if (!strcmp(what, "exec")) { /* uses the GPU, becomes another program */
 		tiny();
 		execvp(argv[2], argv + 2);

@@ -105,25 +105,29 @@ static struct image *make_image(void)
 static void kernel_name_and_arguments(void **state)
 {
 	struct image *im = make_image();
-	uint32_t offset[VG_MAX_ARGS];
+	uint32_t offset[VG_MAX_ARGS], size[VG_MAX_ARGS];
 	uint64_t base = (uintptr_t)im, add = base + offsetof(struct image, descriptors);
 	char name[64];
 	unsigned cnt;
 
 	(void)state;
-	assert_true(vg_elf__kernel(base, sizeof *im, add, name, sizeof name, &cnt, offset));
+	assert_true(vg_elf__kernel(base, sizeof *im, add, name, sizeof name, &cnt, offset, size));
 	assert_string_equal(name, "_Z3addPf");
 	assert_int_equal(cnt, 2);
 	assert_int_equal(offset[0], 0);
 	assert_int_equal(offset[1], 300);
-	assert_true(vg_elf__kernel(base, sizeof *im, add + 64, name, sizeof name, &cnt, offset));
+	assert_true(
+		vg_elf__kernel(base, sizeof *im, add + 64, name, sizeof name, &cnt, offset, size));
 	assert_string_equal(name, "mul");
 	assert_int_equal(cnt, 0);
-	assert_false(vg_elf__kernel(base, sizeof *im, add + 32, name, sizeof name, &cnt, offset));
-	assert_false(vg_elf__kernel(base, sizeof *im, base - 64, name, sizeof name, &cnt, offset));
-	assert_false(vg_elf__kernel(base, sizeof *im, add, name, 8, &cnt, offset)); /* too small */
+	assert_false(
+		vg_elf__kernel(base, sizeof *im, add + 32, name, sizeof name, &cnt, offset, size));
+	assert_false(
+		vg_elf__kernel(base, sizeof *im, base - 64, name, sizeof name, &cnt, offset, size));
+	assert_false(
+		vg_elf__kernel(base, sizeof *im, add, name, 8, &cnt, offset, size)); /* too small */
 	im->eh.e_machine = EM_X86_64;
-	assert_false(vg_elf__kernel(base, sizeof *im, add, name, sizeof name, &cnt, offset));
+	assert_false(vg_elf__kernel(base, sizeof *im, add, name, sizeof name, &cnt, offset, size));
 	free(im);
 }
 
@@ -131,7 +135,7 @@ static void kernel_name_and_arguments(void **state)
 static void damaged_code_objects(void **state)
 {
 	struct image *good = make_image();
-	uint32_t offset[VG_MAX_ARGS];
+	uint32_t offset[VG_MAX_ARGS], size[VG_MAX_ARGS];
 	char name[64];
 	unsigned cnt;
 
@@ -142,7 +146,7 @@ static void damaged_code_objects(void **state)
 
 		memcpy(im, good, room);
 		vg_elf__kernel(base, room, base + offsetof(struct image, descriptors), name,
-			sizeof name, &cnt, offset);
+			sizeof name, &cnt, offset, size);
 		free(im);
 	}
 	for (size_t at = 0; at < sizeof *good; at++)
@@ -155,7 +159,7 @@ static void damaged_code_objects(void **state)
 			im[at] = (char)values[v];
 			vg_elf__kernel(base, sizeof *good,
 				base + offsetof(struct image, descriptors), name, sizeof name, &cnt,
-				offset);
+				offset, size);
 			free(im);
 		}
 	free(good);
