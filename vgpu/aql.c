@@ -325,6 +325,7 @@ static void run(struct vg_queue *q, const union abi_packet *p, unsigned type, st
 	const struct vg_costs *c = &vg_proc()->conf.cost;
 	const struct vg_kernel *k = NULL;
 	enum vg_way way = VG_WAY_FILL;
+	uint64_t ns;
 
 	f->end = f->start;
 	if (type == ABI_PACKET_DISPATCH) {
@@ -339,9 +340,11 @@ static void run(struct vg_queue *q, const union abi_packet *p, unsigned type, st
 			did = vg_blit__run(k, args, p->dispatch.grid[0], &q->va_data);
 		if (did.kind == VG_REC_COPY)
 			way = vg_way_of(vg_mem__vram_gpu(did.from), vg_mem__vram_gpu(did.to));
-		f->end += did.kind == VG_REC_DISPATCH || k->own_time
-				  ? vg_kernel__ns(q, k)
-				  : c->latency_ns[way] + vg_costs__bytes_ns(c, way, did.bytes);
+		ns = did.kind == VG_REC_DISPATCH || k->own_time
+			     ? vg_kernel__ns(q, k)
+			     : c->latency_ns[way] + vg_costs__bytes_ns(c, way, did.bytes);
+		f->start = vg_slots__take(vg_proc(), q->gpu, f->start, ns);
+		f->end = f->start + ns;
 	} else {
 		if (any_dependency(p, type)) {
 			/* A dependency is met in real time. */

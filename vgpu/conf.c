@@ -76,6 +76,7 @@ void vg_conf__load(struct vg_conf *conf)
 	load_costs(&conf->cost);
 	load_clock(conf);
 	conf->durations = env("VGPU_DURATIONS");
+	conf->concurrency = (int)env_long("VGPU_CONCURRENCY", 0, VG_MAX_CONCURRENCY, 0);
 	conf->draw_durations = env_long("VGPU_DRAW_DURATIONS", 0, 1, 0);
 	conf->trace = (int)env_long("VGPU_TRACE", 0, 9, 0);
 	conf->kfd_minor = (int)env_long("VGPU_KFD_MINOR", 0, 99, 17);

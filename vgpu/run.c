@@ -37,6 +37,8 @@ static const struct {
 		't'},
 	{"seed", "N", "of random times: the same number, the same times (default 0)", "VGPU_SEED",
 		't'},
+	{"concurrency", "N", "kernels that a GPU runs at a time, 1 to 128 (default 0: no limit)",
+		"VGPU_CONCURRENCY", 't'},
 	{"packet-ns", "LIST",
 		"what processing a packet takes: barrier=1000 (default), dispatch=0, pm4=0,\n"
 		"agent=0; a number alone is for all",

@@ -61,6 +61,14 @@ static int check_seed(const char *value, struct vg_mistake *mistake)
 	return vg_parse_ns(value, strlen(value), &seed) ? 0 : -1;
 }
 
+static int check_concurrency(const char *value, struct vg_mistake *mistake)
+{
+	uint64_t cnt;
+
+	*mistake = (struct vg_mistake){value, "a whole number from 0 to 128 is needed"};
+	return vg_parse_ns(value, strlen(value), &cnt) && cnt <= 128 ? 0 : -1;
+}
+
 static const struct {
 	const char *name, *variable, *hint;
 	int (*check)(const char *value, struct vg_mistake *mistake);
@@ -69,6 +77,7 @@ static const struct {
 	{"durations", "VGPU_DURATIONS", "scripts/durations TRACE > FILE makes one of a trace",
 		check_durations},
 	{"seed", "VGPU_SEED", "--seed 7", check_seed},
+	{"concurrency", "VGPU_CONCURRENCY", "--concurrency 4", check_concurrency},
 	{"packet-ns", "VGPU_PACKET_NS", "--packet-ns barrier=1000,dispatch=500", check_packets},
 	{"copy-gbps", "VGPU_COPY_GBPS", "--copy-gbps 25,d2d=800,peer=50", check_gbps},
 	{"copy-latency-ns", "VGPU_COPY_LATENCY_NS", "--copy-latency-ns 2000,d2d=500",

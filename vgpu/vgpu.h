@@ -6,6 +6,7 @@
  *   conf.c     settings from the environment
  *   duration.c how long kernels take;  cost.c: packets and copies
  *   sample.c   recorded times of kernels, read;  recorded.c: found by name
+ *   slots.c    how many kernels run at a time
  *   state.c    the state of this process, which a forked child gets afresh
  *   root.c     the private directory with the emulated /sys and /dev files, its cleaning up
  *   sysfs*.c, metrics.c, tree.c, overlay.c   the contents of that directory
@@ -65,6 +66,7 @@ struct vg_conf {
 	struct vg_costs cost;
 	const char *durations; /* NULL: no recorded times */
 	bool draw_durations;   /* at random instead of in order */
+	int concurrency;       /* kernels that a GPU runs at a time, 0: no limit */
 	int trace;             /* 1 ioctls, 2 packets and events, 3 paths: lines on stderr */
 	int kfd_minor;
 	bool always_stamp;
@@ -150,9 +152,16 @@ struct kfd_hsa_hw_exception_data;
 void vg_event__memory_exception(const struct kfd_hsa_memory_exception_data *d);
 void vg_event__hw_exception(const struct kfd_hsa_hw_exception_data *d);
 
-/* ---- recorded.c ---- */
+/* ---- slots.c ---- */
+
+#define VG_MAX_CONCURRENCY 128
 
 struct vg_proc;
+/* When a kernel that could start then does start, for lack of a place before. */
+uint64_t vg_slots__take(struct vg_proc *p, int gpu, uint64_t start, uint64_t ns);
+
+/* ---- recorded.c ---- */
+
 void vg_recorded__load(struct vg_proc *p); /* once, when the device is opened */
 /* The recorded times of a kernel, by its mangled or its demangled name; NULL: none. */
 const struct vg_sample_set *vg_recorded(const char *mangled);
@@ -394,6 +403,7 @@ struct vg_proc {
 	char durations_path[4096];
 	_Atomic uint32_t samples_ready;
 	struct vg_samples *samples;
+	struct vg_slots *slots;
 
 	/* root.c */
 	_Atomic uint32_t root_ready;

@@ -152,6 +152,17 @@ for cost in (0, 800):
         check("than a launch takes", gaps.count(cost) > 20, gaps)
     check("which is not part of its time", set(lengths(packets(log, kernel=SHORT))) == {3000})
 
+# ---- so many kernels at a time ----
+for most in (1, 3):
+    log = logged("concurrency", "--concurrency", str(most), "--kernel-ns", "1000000", "--", TIMES,
+                 "sharing", "8")
+    edges = sorted(e for r in packets(log, kernel=SHORT)
+                   for e in ((r["start"], 1), (r["end"], -1)))
+    running = [0]
+    for _, step in edges:
+        running.append(running[-1] + step)
+    check("never more at a time", len(edges) == 72 and max(running) <= most, max(running))
+
 # ---- copies by direction ----
 log = logged("ways", "--gpus", "2", "--copy-gbps", "10,h2d=20,d2h=16,d2d=800,peer=50,fill=1000",
              "--copy-latency-ns", "1500,peer=7000,fill=0", "--", TIMES, "copies",
@@ -179,6 +190,7 @@ for option, value, place, why in (
         ("packet-ns", "barrier=10,foo=1", "foo=1", "dispatch, barrier, pm4 and agent"),
         ("copy-gbps", "d2x=5", "d2x=5", "h2d, d2h, d2d"),
         ("copy-latency-ns", "1,d2d=-5", "d2d=-5", "a time in ns"),
+        ("concurrency", "129", "129", "from 0 to 128"),
         ("seed", "seven", "seven", "whole number")):
     r = run("--" + option, value, "--", "true")
     check("refused", r.returncode == 125 and "--%s %s: \"%s\": " % (option, value, place) in r.stderr

@@ -322,6 +322,37 @@ static void launching_takes_time(void **state)
 	assert_int_equal(s[3].start_ts, s[2].end_ts + 70);
 }
 
+static void so_many_at_a_time(void **state)
+{
+	struct vg_conf *conf = &vg_proc()->conf;
+	struct abi_signal s[5];
+
+	(void)state;
+	conf->concurrency = 2;
+	for (int i = 0; i < 5; i++) {
+		s[i] = (struct abi_signal){.value = 1};
+		ring_bell(write_packet(dispatch(&s[i], false)));
+	}
+	while (q->read < 5)
+		vg_aql__step(q);
+	drain();
+	conf->concurrency = 0;
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(s[i].end_ts - s[i].start_ts, 500);
+		assert_int_equal(s[i].start_ts, s[i / 2 * 2].start_ts);
+		if (i >= 2)
+			assert_int_equal(s[i].start_ts, s[i - 2].end_ts);
+	}
+	/* another GPU has its own places; who comes when one is free does not wait */
+	conf->concurrency = 1;
+	assert_int_equal(vg_slots__take(vg_proc(), 1, 1000, 50), 1000);
+	assert_int_equal(vg_slots__take(vg_proc(), 1, 1020, 50), 1050);
+	assert_int_equal(vg_slots__take(vg_proc(), 1, 1200, 50), 1200);
+	assert_int_equal(vg_slots__take(vg_proc(), 2, 1000, 50), 1000);
+	conf->concurrency = 0;
+	assert_int_equal(vg_slots__take(vg_proc(), 1, 1000, 50), 1000);
+}
+
 static void pm4_takes_what_it_is_told(void **state)
 {
 	uint64_t *ns = vg_proc()->conf.cost.packet_ns;
@@ -667,6 +698,7 @@ int main(void)
 		TEST(barriers_without_time),
 		TEST(a_blocked_barrier_takes_time_too),
 		TEST(launching_takes_time),
+		TEST(so_many_at_a_time),
 		TEST(pm4_takes_what_it_is_told),
 		TEST(barrier_or),
 		TEST(others_wait_for_nothing),
