@@ -172,6 +172,25 @@ struct abi_kfd_available_memory {
 	uint32_t gpu_id;
 	uint32_t pad;
 };
+/* Never in the kernel proper, but in AMD's own driver: memory between processes. */
+struct abi_kfd_ipc_export {
+	uint64_t handle;
+	uint32_t share_handle[4];
+	uint32_t gpu_id;
+	uint32_t flags;
+};
+struct abi_kfd_ipc_import {
+	uint64_t handle;
+	uint64_t va_addr;
+	uint64_t mmap_offset;
+	uint32_t share_handle[4];
+	uint32_t gpu_id;
+	uint32_t flags;
+};
+#define ABI_KFD_IPC_IMPORT 0x80
+#define ABI_KFD_IPC_EXPORT 0x81
+static_assert(sizeof(struct abi_kfd_ipc_export) == 32, "IPC export handle");
+static_assert(sizeof(struct abi_kfd_ipc_import) == 48, "IPC import handle");
 static_assert(sizeof(struct abi_kfd_export_dmabuf) == 16, "export dmabuf");
 static_assert(sizeof(struct abi_kfd_available_memory) == 16, "available memory");
 
@@ -198,7 +217,9 @@ enum abi_drm_nr {
 	ABI_DRM_PRIME_FD_TO_HANDLE = 0x2e,
 	ABI_DRM_AMDGPU_GEM_MMAP = 0x41,
 	ABI_DRM_AMDGPU_INFO = 0x45,
+	ABI_DRM_AMDGPU_GEM_METADATA = 0x46,
 	ABI_DRM_AMDGPU_GEM_VA = 0x48,
+	ABI_DRM_AMDGPU_GEM_OP = 0x50,
 };
 
 enum abi_amdgpu_info {
@@ -239,6 +260,10 @@ struct abi_drm_client {
 	unsigned long magic;
 	unsigned long iocs;
 };
+struct abi_drm_gem_close {
+	uint32_t handle;
+	uint32_t pad;
+};
 struct abi_drm_prime_handle {
 	uint32_t handle;
 	uint32_t flags;
@@ -262,6 +287,30 @@ struct abi_amdgpu_gem_va {
 	uint64_t offset_in_bo;
 	uint64_t map_size;
 };
+struct abi_amdgpu_gem_metadata {
+	uint32_t handle;
+	uint32_t op;
+	uint64_t flags;
+	uint64_t tiling_info;
+	uint32_t data_size_bytes;
+	uint32_t data[64];
+};
+#define ABI_METADATA_SET 1
+#define ABI_METADATA_GET 2
+struct abi_amdgpu_gem_op {
+	uint32_t handle;
+	uint32_t op;
+	uint64_t value;
+};
+#define ABI_GEM_OP_GET_CREATE_INFO 0
+struct abi_amdgpu_gem_create_info {
+	uint64_t bo_size;
+	uint64_t alignment;
+	uint64_t domains;
+	uint64_t domain_flags;
+};
+#define ABI_DOMAIN_GTT  2
+#define ABI_DOMAIN_VRAM 4
 #define ABI_VA_OP_UNMAP 2
 #define ABI_VA_OP_CLEAR 3
 
@@ -345,6 +394,8 @@ struct abi_amdgpu_device {
 static_assert(sizeof(struct abi_drm_version) == 64, "drm_version");
 static_assert(sizeof(struct abi_amdgpu_info_args) == 32, "drm_amdgpu_info");
 static_assert(sizeof(struct abi_amdgpu_gem_va) == 40, "drm_amdgpu_gem_va");
+static_assert(sizeof(struct abi_amdgpu_gem_metadata) == 288, "drm_amdgpu_gem_metadata");
+static_assert(sizeof(struct abi_amdgpu_gem_op) == 16, "drm_amdgpu_gem_op");
 static_assert(sizeof(struct abi_amdgpu_memory) == 96, "drm_amdgpu_memory_info");
 
 #endif

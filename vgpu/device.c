@@ -2,7 +2,7 @@
 /*
  * The memory files that stand for /dev/kfd and the render nodes. A descriptor is recognised by
  * (device, inode) of its file, so dup() and F_DUPFD (libdrm duplicates the render node) need no
- * bookkeeping. VRAM and GTT buffers are ranges of the render node's sparse file.
+ * bookkeeping. An mmap of a render node is a buffer's (mem.c), that of /dev/kfd one of its file.
  */
 #include "vgpu.h"
 
@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define VRAM_FILE_BYTES (1ll << 46) /* sparse; offsets are never used twice */
 
 static int memfile(const char *name, int64_t bytes, uint64_t *ino, uint64_t *dev)
 {
@@ -44,7 +42,7 @@ static void device_make(struct vg_proc *p)
 		long m = syscall(SYS_mmap, NULL, VG_BELL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
 			p->kfd_fd, VG_BELL_OFFSET(i));
 
-		p->drm_fd[i] = memfile("vgpu-vram", VRAM_FILE_BYTES, &p->drm_ino[i], &p->file_dev);
+		p->drm_fd[i] = memfile("vgpu-drm", 0, &p->drm_ino[i], &p->file_dev);
 		if (p->drm_fd[i] < 0)
 			err = p->drm_fd[i];
 		else if (m < 0 && m > -4096)

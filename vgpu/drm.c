@@ -3,11 +3,9 @@
 #include "vgpu.h"
 
 #include <errno.h>
+#include <linux/kfd_ioctl.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 static void put_string(char *to, size_t *len, const char *s)
 {
@@ -48,30 +46,23 @@ static int get_client(int gpu, void *arg)
 	return 0;
 }
 
-static int nothing(int gpu, void *arg)
+static int gem_close(int gpu, void *arg)
 {
 	(void)gpu;
-	(void)arg;
-	return 0;
+	return vg_mem__close_gem(((const struct abi_drm_gem_close *)arg)->handle);
 }
 
-/* A GEM handle is the low half of the KFD handle. */
 static int prime_fd_to_handle(int gpu, void *arg)
 {
 	struct abi_drm_prime_handle *p = arg;
-	uint64_t handle;
-	int err = vg_mem__import(p->fd, &handle);
 
-	(void)gpu;
-	if (!err)
-		p->handle = (uint32_t)handle;
-	return err;
+	return vg_mem__import_gem(gpu, p->fd, &p->handle);
 }
 
 static int prime_handle_to_fd(int gpu, void *arg)
 {
 	struct abi_drm_prime_handle *p = arg;
-	int fd = vg_mem__export(p->handle);
+	int fd = vg_mem__export_gem(p->handle);
 
 	(void)gpu;
 	if (fd < 0)
@@ -85,33 +76,67 @@ static int gem_mmap(int gpu, void *arg)
 	struct abi_amdgpu_gem_mmap *m = arg;
 	struct vg_bo bo;
 
-	/* The offset is one in this GPU's file: another GPU's buffer is reached by GEM_VA only. */
-	if (!vg_mem__bo((uint32_t)m->handle_then_offset, &bo) || bo.gpu != gpu)
+	(void)gpu;
+	if (!vg_mem__gem((uint32_t)m->handle_then_offset, &bo))
 		return -ENOENT;
 	m->handle_then_offset = bo.offset;
 	return 0;
 }
 
-/* GPU address = CPU address, so mapping for the GPU maps for the host. */
 static int gem_va(int gpu, void *arg)
 {
 	const struct abi_amdgpu_gem_va *v = arg;
-	struct vg_bo bo;
-	long r;
 
 	(void)gpu;
-	if (v->operation == ABI_VA_OP_UNMAP || v->operation == ABI_VA_OP_CLEAR) {
-		r = syscall(SYS_mmap, v->va_address, v->map_size, PROT_NONE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-		return r < 0 && r > -4096 ? -ENOMEM : 0;
-	}
-	if (!vg_mem__bo(v->handle, &bo))
+	if (v->operation == ABI_VA_OP_UNMAP || v->operation == ABI_VA_OP_CLEAR)
+		return vg_mem__unmap_gem(v->va_address, v->map_size);
+	return vg_mem__map_gem(v->handle, v->va_address, v->map_size, v->offset_in_bo);
+}
+
+static int gem_metadata(int gpu, void *arg)
+{
+	struct abi_amdgpu_gem_metadata *m = arg;
+	struct vg_file_meta meta = {0};
+	struct vg_bo bo;
+	int err;
+
+	(void)gpu;
+	if (!vg_mem__gem(m->handle, &bo))
 		return -ENOENT;
-	if (v->offset_in_bo > bo.size || v->map_size > bo.size - v->offset_in_bo)
+	if (m->op == ABI_METADATA_GET) {
+		err = vg_file__get_meta(bo.file, &meta);
+		m->flags = meta.flags;
+		m->tiling_info = meta.tiling;
+		m->data_size_bytes = meta.size;
+		memcpy(m->data, meta.data, sizeof m->data);
+		return err;
+	}
+	if (m->op != ABI_METADATA_SET || m->data_size_bytes > sizeof m->data)
 		return -EINVAL;
-	r = syscall(SYS_mmap, v->va_address, v->map_size, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_FIXED, vg_proc()->drm_fd[bo.gpu], bo.offset + v->offset_in_bo);
-	return r < 0 && r > -4096 ? -ENOMEM : 0;
+	meta = (struct vg_file_meta){
+		.size = m->data_size_bytes, .flags = m->flags, .tiling = m->tiling_info};
+	memcpy(meta.data, m->data, m->data_size_bytes);
+	return vg_file__set_meta(bo.file, &meta);
+}
+
+static int gem_op(int gpu, void *arg)
+{
+	const struct abi_amdgpu_gem_op *o = arg;
+	struct abi_amdgpu_gem_create_info *info = (void *)(uintptr_t)o->value;
+	struct vg_bo bo;
+
+	(void)gpu;
+	if (!vg_mem__gem(o->handle, &bo))
+		return -ENOENT;
+	if (o->op != ABI_GEM_OP_GET_CREATE_INFO)
+		return -EINVAL; /* KFD's buffers do not move either */
+	*info = (struct abi_amdgpu_gem_create_info){
+		.bo_size = bo.size,
+		.alignment = 4096,
+		.domains =
+			bo.flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM ? ABI_DOMAIN_VRAM : ABI_DOMAIN_GTT,
+	};
+	return 0;
 }
 
 static const struct {
@@ -120,13 +145,15 @@ static const struct {
 } calls[] = {
 	{ABI_DRM_VERSION, version},
 	{ABI_DRM_GET_CLIENT, get_client},
-	{ABI_DRM_GEM_CLOSE, nothing},
+	{ABI_DRM_GEM_CLOSE, gem_close},
 	{ABI_DRM_GET_CAP, get_cap},
 	{ABI_DRM_PRIME_HANDLE_TO_FD, prime_handle_to_fd},
 	{ABI_DRM_PRIME_FD_TO_HANDLE, prime_fd_to_handle},
 	{ABI_DRM_AMDGPU_GEM_MMAP, gem_mmap},
 	{ABI_DRM_AMDGPU_INFO, vg_drm__info},
+	{ABI_DRM_AMDGPU_GEM_METADATA, gem_metadata},
 	{ABI_DRM_AMDGPU_GEM_VA, gem_va},
+	{ABI_DRM_AMDGPU_GEM_OP, gem_op},
 };
 
 int vg_drm__ioctl(int gpu, unsigned long request, void *arg)

@@ -38,6 +38,8 @@ union kfd_args {
 	struct abi_kfd_export_dmabuf export;
 	struct kfd_ioctl_get_dmabuf_info_args dmabuf_info;
 	struct kfd_ioctl_import_dmabuf_args import;
+	struct abi_kfd_ipc_export ipc_export;
+	struct abi_kfd_ipc_import ipc_import;
 };
 
 static int gpu_index(uint32_t gpu_id)
@@ -235,38 +237,49 @@ static int available_memory(union kfd_args *a)
 
 static int get_dmabuf_info(union kfd_args *a)
 {
-	struct vg_bo bo;
-	uint64_t handle;
-	int err = vg_mem__import((int)a->dmabuf_info.dmabuf_fd, &handle);
+	int fd = (int)a->dmabuf_info.dmabuf_fd;
+	void *to = (void *)(uintptr_t)a->dmabuf_info.metadata_ptr;
+	uint32_t room = a->dmabuf_info.metadata_size;
+	struct vg_file_info info;
+	struct vg_file_meta meta;
+	int err = vg_file__inspect(fd, &info);
 
+	if (!err && (!info.sealed || info.gpu < 0 || info.gpu >= vg_proc()->conf.gpu_cnt))
+		err = -EINVAL;
+	if (!err)
+		err = vg_file__read_meta(fd, &info, &meta);
 	if (err)
 		return err;
-	if (!vg_mem__bo(handle, &bo))
-		return -EINVAL;
-	a->dmabuf_info.size = bo.size;
-	a->dmabuf_info.flags = bo.flags;
-	a->dmabuf_info.gpu_id = VG_GPU_ID(bo.gpu);
-	a->dmabuf_info.metadata_size = 0;
+	a->dmabuf_info.size = info.size;
+	a->dmabuf_info.flags = info.flags;
+	a->dmabuf_info.gpu_id = VG_GPU_ID(info.gpu);
+	a->dmabuf_info.metadata_size = meta.size;
+	if (to && meta.size)
+		memcpy(to, meta.data, meta.size < room ? meta.size : room);
 	return 0;
 }
 
 /* A second address for the same pages. */
 static int import_dmabuf(union kfd_args *a)
 {
-	struct vg_bo bo;
-	uint64_t handle;
-	int err = vg_mem__import((int)a->import.dmabuf_fd, &handle);
+	uint64_t handle = 0;
+	int err;
 
-	if (err)
-		return err;
-	if (!vg_mem__bo(handle, &bo))
+	if (gpu_index(a->import.gpu_id) < 0)
 		return -EINVAL;
-	if (a->import.va_addr &&
-		syscall(SYS_mmap, a->import.va_addr, bo.size, PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_FIXED, vg_proc()->drm_fd[bo.gpu], bo.offset) < 0)
-		return -ENOMEM;
-	a->import.handle = handle | 1ull << 63; /* freeing an import frees nothing */
-	return 0;
+	err = vg_mem__import((int)a->import.dmabuf_fd, a->import.va_addr, &handle);
+	a->import.handle = handle;
+	return err;
+}
+
+static int ipc_export(union kfd_args *a)
+{
+	return vg_mem__ipc_export(&a->ipc_export);
+}
+
+static int ipc_import(union kfd_args *a)
+{
+	return vg_mem__ipc_import(&a->ipc_import);
 }
 
 static int export_dmabuf(union kfd_args *a)
@@ -324,6 +337,8 @@ static const struct {
 	[0x23] = {"AVAILABLE_MEMORY", available_memory},
 	[0x24] = {"EXPORT_DMABUF", export_dmabuf},
 	[0x25] = {"RUNTIME_ENABLE", nothing},
+	[ABI_KFD_IPC_IMPORT] = {"IPC_IMPORT_HANDLE", ipc_import},
+	[ABI_KFD_IPC_EXPORT] = {"IPC_EXPORT_HANDLE", ipc_export},
 };
 
 int vg_kfd__ioctl(unsigned long request, void *arg)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Buffers. There is one address space: a buffer's GPU address is its CPU address, except for
- * registered host memory (alias.c). VRAM and GTT buffers are ranges of the GPU's memory file;
- * freeing punches a hole.
+ * registered host memory (alias.c). VRAM and GTT buffers have a memory file each (file.c); an
+ * offset for mmap of the render node names the buffer.
  */
 #include "vgpu.h"
 
@@ -12,16 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define MAX_BUFFERS (1u << 18) /* address space only */
 #define FILE_BACKED (KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_GTT)
-#define ALIAS_BIT   (1ull << 63) /* handle of an imported buffer: freeing it does nothing */
+#define OFFSET_BITS 40 /* of a place in a buffer; above: the buffer's number + 1 */
+#define USER_SPACE  (1ull << 47)
+
+enum kind {
+	FREE,
+	OWN,      /* ALLOC_MEMORY_OF_GPU */
+	IMPORTED, /* IMPORT_DMABUF, IPC_IMPORT_HANDLE: not counted as this process's VRAM */
+	GEM,      /* PRIME_FD_TO_HANDLE: no address of its own */
+	MAPPED,   /* GEM_VA: an address, no file of its own */
+};
 
 struct buffer {
 	struct vg_bo bo;
-	bool used, aliased;
+	enum kind kind;
+	bool aliased;
+	int node;           /* GEM: the render node that it was imported through */
 	uint32_t next_free; /* index + 1 */
 };
 
@@ -29,7 +41,7 @@ struct vg_mem_state {
 	struct vg_lock lock;
 	struct vg_alias_map *alias;
 	uint32_t cnt, first_free;
-	uint64_t top[VG_MAX_GPUS], vram_used[VG_MAX_GPUS];
+	uint64_t vram_used[VG_MAX_GPUS];
 	struct buffer buffers[MAX_BUFFERS];
 };
 
@@ -62,106 +74,72 @@ static int gpu_index(uint32_t gpu_id)
 	return i < (uint32_t)vg_proc()->conf.gpu_cnt ? (int)i : -1;
 }
 
-static struct buffer *new_buffer(struct vg_mem_state *s)
-{
-	if (s->first_free) {
-		struct buffer *b = &s->buffers[s->first_free - 1];
+/* ---- the table; its lock is held ---- */
 
+static struct buffer *new_buffer(struct vg_mem_state *s, enum kind kind, const struct vg_bo *bo)
+{
+	struct buffer *b;
+
+	if (s->first_free) {
+		b = &s->buffers[s->first_free - 1];
 		s->first_free = b->next_free;
-		return b;
+	} else if (s->cnt < MAX_BUFFERS) {
+		b = &s->buffers[s->cnt++];
+	} else {
+		return NULL;
 	}
-	return s->cnt < MAX_BUFFERS ? &s->buffers[s->cnt++] : NULL;
+	*b = (struct buffer){.bo = *bo, .kind = kind};
+	if (bo->file >= 0 && kind != MAPPED)
+		b->bo.offset = (uint64_t)(b - s->buffers + 1) << OFFSET_BITS;
+	return b;
 }
 
 static void drop_buffer(struct vg_mem_state *s, struct buffer *b)
 {
-	b->used = false;
+	if (b->kind == OWN && b->bo.flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM)
+		s->vram_used[b->bo.gpu] -= b->bo.size;
+	if (b->aliased)
+		vg_alias__del(s->alias, b->bo.va);
+	b->kind = FREE;
 	b->next_free = s->first_free;
 	s->first_free = (uint32_t)(b - s->buffers) + 1;
 }
 
-int vg_mem__alloc(struct kfd_ioctl_alloc_memory_of_gpu_args *a)
+static uint32_t number_of(const struct vg_mem_state *s, const struct buffer *b)
 {
-	int gpu = gpu_index(a->gpu_id), err = 0;
-	struct vg_mem_state *s = state();
-	struct buffer *b;
+	return (uint32_t)(b - s->buffers) + 1;
+}
 
-	if (gpu < 0 || !a->size)
-		return -EINVAL;
-	if (!s)
-		return -ENOMEM;
-	vg_lock(&s->lock);
-	if (a->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM &&
-		a->size > vg_proc()->conf.model->vram_bytes - s->vram_used[gpu]) {
-		vg_unlock(&s->lock);
-		return -ENOMEM;
-	}
-	b = new_buffer(s);
-	if (!b) {
-		vg_unlock(&s->lock);
-		return -ENOMEM;
-	}
-	*b = (struct buffer){.bo = {gpu, a->flags, a->va_addr, a->size, 0}, .used = true};
-	if (a->flags & KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP) {
-		a->mmap_offset = VG_MMIO_OFFSET(gpu);
-	} else if (a->flags & FILE_BACKED) {
-		b->bo.offset = a->mmap_offset = s->top[gpu];
-		s->top[gpu] += (a->size + 0x1fffff) & ~0x1fffffull;
-		if (a->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM)
-			s->vram_used[gpu] += a->size;
-	} else if (a->flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) {
-		/* The GPU address is a fresh range, mmap_offset the host address. Only for memory
-		 * that the thunk allocates itself are the two the same. */
-		b->bo.offset = a->mmap_offset;
-		b->aliased = b->bo.offset != b->bo.va;
-		if (b->aliased)
-			err = vg_alias__add(s->alias, b->bo.va, b->bo.offset, b->bo.size);
-	} /* DOORBELL: the thunk maps the device at the queue's doorbell offset */
-	a->handle = (uint64_t)gpu << 32 | (uint64_t)(b - s->buffers + 1);
-	if (err)
-		drop_buffer(s, b);
-	vg_unlock(&s->lock);
-	return err;
+static uint64_t kfd_handle(const struct vg_mem_state *s, const struct buffer *b)
+{
+	return (uint64_t)b->bo.gpu << 32 | number_of(s, b);
+}
+
+static struct buffer *by_number(struct vg_mem_state *s, uint32_t i)
+{
+	return i && i <= s->cnt && s->buffers[i - 1].kind != FREE ? &s->buffers[i - 1] : NULL;
 }
 
 static struct buffer *by_handle(struct vg_mem_state *s, uint64_t handle)
 {
-	uint32_t i = (uint32_t)handle;
+	struct buffer *b = by_number(s, (uint32_t)handle);
 
-	return i && i <= s->cnt && s->buffers[i - 1].used ? &s->buffers[i - 1] : NULL;
+	return b && (b->kind == OWN || b->kind == IMPORTED) && kfd_handle(s, b) == handle ? b
+											  : NULL;
 }
 
-int vg_mem__free(uint64_t handle)
+/* A GEM handle, or the low half of a KFD handle: the driver gives those GEM handles too. */
+static struct buffer *by_gem(struct vg_mem_state *s, uint32_t handle)
 {
-	struct vg_mem_state *s = state();
-	struct buffer *b;
-	struct vg_bo bo;
+	struct buffer *b = by_number(s, handle);
 
-	if (handle & ALIAS_BIT)
-		return 0;
-	if (!s)
-		return -EINVAL;
-	vg_lock(&s->lock);
-	b = by_handle(s, handle);
-	if (!b) {
-		vg_unlock(&s->lock);
-		return -EINVAL;
-	}
-	bo = b->bo;
-	if (bo.flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM)
-		s->vram_used[bo.gpu] -= bo.size;
-	if (b->aliased)
-		vg_alias__del(s->alias, bo.va);
-	drop_buffer(s, b);
-	vg_unlock(&s->lock);
-	if (bo.flags & FILE_BACKED)
-		fallocate(vg_proc()->drm_fd[bo.gpu], FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-			(off_t)bo.offset, (off_t)bo.size);
-	vg_kernel__forget(bo.va, bo.size);
-	return 0;
+	return b && b->kind != MAPPED && b->bo.file >= 0 ? b : NULL;
 }
 
-bool vg_mem__bo(uint64_t handle, struct vg_bo *out)
+/* ---- what it is asked ---- */
+
+static bool copy_bo(struct buffer *(*find)(struct vg_mem_state *s, uint64_t key), uint64_t key,
+	struct vg_bo *out)
 {
 	struct vg_mem_state *s = state();
 	struct buffer *b;
@@ -169,32 +147,54 @@ bool vg_mem__bo(uint64_t handle, struct vg_bo *out)
 	if (!s)
 		return false;
 	vg_lock(&s->lock);
-	b = by_handle(s, handle);
+	b = find(s, key);
 	if (b)
 		*out = b->bo;
 	vg_unlock(&s->lock);
 	return b != NULL;
 }
 
+static struct buffer *find_gem(struct vg_mem_state *s, uint64_t handle)
+{
+	return by_gem(s, (uint32_t)handle);
+}
+
+static struct buffer *find_offset(struct vg_mem_state *s, uint64_t offset)
+{
+	return by_gem(s, (uint32_t)(offset >> OFFSET_BITS));
+}
+
+bool vg_mem__bo(uint64_t handle, struct vg_bo *out)
+{
+	return copy_bo(by_handle, handle, out);
+}
+
+bool vg_mem__gem(uint32_t handle, struct vg_bo *out)
+{
+	return copy_bo(find_gem, handle, out);
+}
+
+static struct buffer *find_range(struct vg_mem_state *s, uint64_t va)
+{
+	/* Handles of memory without an address lie above the address space. */
+	for (uint32_t i = 0; va < USER_SPACE && i < s->cnt; i++) {
+		struct buffer *b = &s->buffers[i];
+
+		if (b->kind != FREE && b->kind != GEM && va - b->bo.va < b->bo.size)
+			return b;
+	}
+	return NULL;
+}
+
 bool vg_mem__range(uint64_t va, uint64_t *base, uint64_t *size)
 {
-	struct vg_mem_state *s = state();
-	bool found = false;
+	struct vg_bo bo;
 
-	if (!s)
+	if (!copy_bo(find_range, va, &bo))
 		return false;
-	vg_lock(&s->lock);
-	for (uint32_t i = 0; i < s->cnt && !found; i++) {
-		const struct buffer *b = &s->buffers[i];
-
-		if (b->used && va - b->bo.va < b->bo.size) {
-			*base = b->bo.va;
-			*size = b->bo.size;
-			found = true;
-		}
-	}
-	vg_unlock(&s->lock);
-	return found;
+	*base = bo.va;
+	*size = bo.size;
+	return true;
 }
 
 bool vg_mem__covers(uint64_t va, uint64_t size)
@@ -206,23 +206,10 @@ bool vg_mem__covers(uint64_t va, uint64_t size)
 
 int vg_mem__vram_gpu(uint64_t va)
 {
-	struct vg_mem_state *s = state();
-	int gpu = -1;
+	struct vg_bo bo;
 
-	if (!s)
-		return -1;
-	vg_lock(&s->lock);
-	for (uint32_t i = 0; i < s->cnt; i++) {
-		const struct buffer *b = &s->buffers[i];
-
-		if (!b->used || va - b->bo.va >= b->bo.size)
-			continue;
-		if (b->bo.flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM)
-			gpu = b->bo.gpu;
-		break;
-	}
-	vg_unlock(&s->lock);
-	return gpu;
+	return copy_bo(find_range, va, &bo) && bo.flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM ? bo.gpu
+										       : -1;
 }
 
 uint64_t vg_mem__vram_used(int gpu)
@@ -239,43 +226,351 @@ void *vg_va(uint64_t va, struct vg_va_cache *cache)
 	return (void *)(uintptr_t)(s ? vg_alias__look(s->alias, va, cache) : va);
 }
 
-/*
- * A "dmabuf" is a memory file of the buffer's size (libdrm asks for the size with lseek) whose
- * first bytes name the buffer. It is a token: mapping it does not show the buffer, and it means
- * something in this process only.
- */
-struct token {
-	char magic[8];
-	int64_t pid;
-	uint64_t handle;
-};
-#define TOKEN_MAGIC "vgpudmb"
+/* ---- allocation ---- */
+
+/* Reserves VRAM: false if there is not so much of it. */
+static bool reserve(struct vg_mem_state *s, const struct vg_bo *bo)
+{
+	bool room = true;
+
+	if (!(bo->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM))
+		return true;
+	vg_lock(&s->lock);
+	if (bo->size > vg_proc()->conf.model->vram_bytes - s->vram_used[bo->gpu])
+		room = false;
+	else
+		s->vram_used[bo->gpu] += bo->size;
+	vg_unlock(&s->lock);
+	return room;
+}
+
+static void unreserve(struct vg_mem_state *s, const struct vg_bo *bo)
+{
+	vg_lock(&s->lock);
+	if (bo->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM)
+		s->vram_used[bo->gpu] -= bo->size;
+	vg_unlock(&s->lock);
+}
+
+static int make_file(struct vg_bo *bo)
+{
+	struct vg_file_info info = {.gpu = bo->gpu, .flags = bo->flags, .size = bo->size};
+
+	bo->file = vg_file__create(&info);
+	bo->ino = info.ino;
+	bo->dev = info.dev;
+	return bo->file < 0 ? bo->file : 0;
+}
+
+int vg_mem__alloc(struct kfd_ioctl_alloc_memory_of_gpu_args *a)
+{
+	struct vg_bo bo = {gpu_index(a->gpu_id), a->flags, a->va_addr, a->size, 0, -1, 0, 0};
+	struct vg_mem_state *s = state();
+	struct buffer *b;
+	int err = 0;
+
+	if (bo.gpu < 0 || !a->size || a->size >> OFFSET_BITS)
+		return -EINVAL;
+	if (!s || !reserve(s, &bo))
+		return -ENOMEM;
+	if (a->flags & FILE_BACKED && !(a->flags & KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP))
+		err = make_file(&bo);
+	if (err) {
+		unreserve(s, &bo);
+		return -ENOMEM;
+	}
+	if (a->flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR)
+		bo.offset = a->mmap_offset;
+	vg_lock(&s->lock);
+	b = new_buffer(s, OWN, &bo);
+	if (b && a->flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR && bo.offset != bo.va) {
+		/* The GPU address is a fresh range, mmap_offset the host address. Only for memory
+		 * that the thunk allocates itself are the two the same. */
+		b->aliased = !vg_alias__add(s->alias, bo.va, bo.offset, bo.size);
+		if (!b->aliased) {
+			drop_buffer(s, b);
+			b = NULL;
+		}
+	} else if (b && a->flags & KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP) {
+		a->mmap_offset = VG_MMIO_OFFSET(bo.gpu);
+	} else if (b && bo.file >= 0) {
+		a->mmap_offset = b->bo.offset;
+	} /* DOORBELL: the thunk maps the device at the queue's doorbell offset */
+	if (b)
+		a->handle = kfd_handle(s, b);
+	vg_unlock(&s->lock);
+	if (b)
+		return 0;
+	vg_file__drop(bo.file);
+	if (bo.file >= 0)
+		unreserve(s, &bo);
+	return -ENOMEM;
+}
+
+/* Takes out what `find` finds; the caller drops the file. */
+static bool take_out(struct buffer *(*find)(struct vg_mem_state *s, uint64_t key), uint64_t key,
+	struct vg_bo *out)
+{
+	struct vg_mem_state *s = state();
+	struct buffer *b;
+
+	if (!s)
+		return false;
+	vg_lock(&s->lock);
+	b = find(s, key);
+	if (b) {
+		*out = b->bo;
+		drop_buffer(s, b);
+	}
+	vg_unlock(&s->lock);
+	return b != NULL;
+}
+
+int vg_mem__free(uint64_t handle)
+{
+	struct vg_bo bo;
+
+	if (!take_out(by_handle, handle, &bo))
+		return -EINVAL;
+	vg_file__drop(bo.file);
+	vg_kernel__forget(bo.va, bo.size);
+	return 0;
+}
+
+int64_t vg_mem__mmap(uint64_t at, uint64_t size, int prot, int flags, uint64_t offset)
+{
+	uint64_t inside = offset & ((1ull << OFFSET_BITS) - 1);
+	struct vg_bo bo;
+	int err;
+
+	if (!copy_bo(find_offset, offset, &bo))
+		return -EINVAL;
+	/* A page more than the buffer has is the driver's EINVAL too. */
+	if (inside >= bo.size || size > ((bo.size - inside + 4095) & ~4095ull))
+		return -EINVAL;
+	err = vg_file__map(bo.file, &at, size, prot, flags, inside);
+	return err ? err : (int64_t)at;
+}
+
+/* ---- dma-buf ---- */
+
+static int export(const struct vg_bo *bo)
+{
+	return bo->file < 0 ? -EINVAL : vg_file__open(bo->file); /* registered host memory: no */
+}
 
 int vg_mem__export(uint64_t handle)
 {
-	struct token t = {TOKEN_MAGIC, getpid(), handle};
 	struct vg_bo bo;
-	int fd;
 
-	if (!vg_mem__bo(handle, &bo))
-		return -EINVAL;
-	fd = (int)syscall(SYS_memfd_create, "vgpu-dmabuf", MFD_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (ftruncate(fd, (off_t)bo.size) || pwrite(fd, &t, sizeof t, 0) != sizeof t) {
-		close(fd);
-		return -ENOMEM;
-	}
-	return fd;
+	return vg_mem__bo(handle, &bo) ? export(&bo) : -EINVAL;
 }
 
-int vg_mem__import(int fd, uint64_t *handle)
+int vg_mem__export_gem(uint32_t handle)
 {
-	struct token t;
+	struct vg_bo bo;
 
-	if (pread(fd, &t, sizeof t, 0) != sizeof t ||
-		memcmp(t.magic, TOKEN_MAGIC, sizeof t.magic) || t.pid != getpid())
+	return vg_mem__gem(handle, &bo) ? export(&bo) : -ENOENT;
+}
+
+/* Where the GPU sees it, this process must be able to. */
+static int map_at(uint64_t va, uint64_t size, int file, uint64_t offset)
+{
+	int err = vg_file__map(
+		file, &va, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, offset);
+
+	if (!err)
+		madvise((void *)(uintptr_t)va, size, MADV_DONTFORK);
+	return err;
+}
+
+/* Enters an adopted file, which is dropped if that fails. */
+static int enter_import(
+	int file, const struct vg_file_info *info, uint64_t va, struct vg_bo *bo, uint64_t *handle)
+{
+	struct vg_mem_state *s = state();
+	struct buffer *b = NULL;
+	int err = -ENOMEM;
+
+	*bo = (struct vg_bo){info->gpu, info->flags, va, info->size, 0, file, info->dev, info->ino};
+	if (info->gpu < 0 || info->gpu >= vg_proc()->conf.gpu_cnt || info->size >> OFFSET_BITS)
+		err = -EINVAL; /* of a GPU that this process does not have */
+	else if (s && !(va && va < USER_SPACE && (err = map_at(va, info->size, file, 0)))) {
+		vg_lock(&s->lock);
+		b = new_buffer(s, IMPORTED, bo);
+		if (b) {
+			*bo = b->bo;
+			*handle = kfd_handle(s, b);
+		}
+		vg_unlock(&s->lock);
+	}
+	if (b)
+		return 0;
+	vg_file__drop(file);
+	return err;
+}
+
+int vg_mem__import(int fd, uint64_t va, uint64_t *handle)
+{
+	struct vg_file_info info;
+	int file = vg_file__adopt(fd, &info);
+	struct vg_bo bo;
+
+	return file < 0 ? file : enter_import(file, &info, va, &bo, handle);
+}
+
+/* One handle for each buffer and render node, however often it is imported. */
+int vg_mem__import_gem(int gpu, int fd, uint32_t *handle)
+{
+	struct vg_mem_state *s = state();
+	struct vg_file_info info;
+	struct buffer *b = NULL;
+	struct vg_bo bo;
+	int file;
+
+	if (!s)
+		return -ENOMEM;
+	file = vg_file__adopt(fd, &info);
+	if (file < 0)
+		return file;
+	bo = (struct vg_bo){info.gpu, info.flags, 0, info.size, 0, file, info.dev, info.ino};
+	vg_lock(&s->lock);
+	for (uint32_t i = 0; i < s->cnt && !b; i++) {
+		struct buffer *c = &s->buffers[i];
+
+		if (c->kind == GEM && c->node == gpu && c->bo.ino == info.ino &&
+			c->bo.dev == info.dev)
+			b = c;
+	}
+	if (!b && (b = new_buffer(s, GEM, &bo))) {
+		b->node = gpu;
+		file = -1; /* now the buffer's */
+	}
+	if (b)
+		*handle = number_of(s, b);
+	vg_unlock(&s->lock);
+	vg_file__drop(file);
+	return b ? 0 : -ENOMEM;
+}
+
+static struct buffer *find_closable(struct vg_mem_state *s, uint64_t handle)
+{
+	struct buffer *b = by_gem(s, (uint32_t)handle);
+
+	return b && b->kind == GEM ? b : NULL;
+}
+
+int vg_mem__close_gem(uint32_t handle)
+{
+	struct vg_bo bo;
+
+	if (!take_out(find_closable, handle, &bo))
 		return -EINVAL;
-	*handle = t.handle;
+	vg_file__drop(bo.file);
+	return 0;
+}
+
+static bool in_user_space(uint64_t va, uint64_t size)
+{
+	return va < USER_SPACE && size <= USER_SPACE - va;
+}
+
+/* GPU address = CPU address, so mapping for the GPU maps for the host. */
+int vg_mem__map_gem(uint32_t handle, uint64_t va, uint64_t size, uint64_t offset)
+{
+	struct vg_mem_state *s = state();
+	struct buffer *b;
+	struct vg_bo bo;
+	int err;
+
+	if (!vg_mem__gem(handle, &bo))
+		return -ENOENT;
+	if (!size || (va | size | offset) & 4095 || !in_user_space(va, size) || offset > bo.size ||
+		size > bo.size - offset)
+		return -EINVAL;
+	err = map_at(va, size, bo.file, offset);
+	if (err)
+		return err;
+	bo.va = va;
+	bo.size = size;
+	bo.file = -1;
+	vg_lock(&s->lock);
+	b = new_buffer(s, MAPPED, &bo);
+	vg_unlock(&s->lock);
+	return b ? 0 : -ENOMEM;
+}
+
+/* The address range stays reserved, as it is on the GPU. */
+int vg_mem__unmap_gem(uint64_t va, uint64_t size)
+{
+	struct vg_mem_state *s = state();
+
+	if (!s || !size || (va | size) & 4095 || !in_user_space(va, size))
+		return -EINVAL;
+	if (syscall(SYS_mmap, va, size, PROT_NONE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == -1)
+		return -ENOMEM;
+	vg_lock(&s->lock);
+	for (uint32_t i = 0; i < s->cnt; i++) {
+		struct buffer *b = &s->buffers[i];
+
+		if (b->kind == MAPPED && b->bo.va >= va && b->bo.va - va < size)
+			drop_buffer(s, b);
+	}
+	vg_unlock(&s->lock);
+	vg_kernel__forget(va, size);
+	return 0;
+}
+
+/* ---- memory between processes, the way of AMD's own driver ---- */
+
+/*
+ * The 128 bits that travel: process (22 bits) and the low 10 of the descriptor, thread (22) and the
+ * high 10, inode, the exporter's flags. A handle whose buffer is gone leads to no file, or to one
+ * with another inode.
+ */
+#define PID_BITS 22
+#define FD_LOW   10
+#define PID_MASK ((1u << PID_BITS) - 1)
+
+int vg_mem__ipc_export(struct abi_kfd_ipc_export *a)
+{
+	struct vg_file_place place;
+	struct vg_bo bo;
+	int err;
+
+	if (!vg_mem__bo(a->handle, &bo) || bo.file < 0 || gpu_index(a->gpu_id) < 0)
+		return -EINVAL;
+	err = vg_file__tell(bo.file, (uint32_t)bo.ino, &place);
+	if (err)
+		return err;
+	if ((uint32_t)place.pid > PID_MASK || (uint32_t)place.tid > PID_MASK)
+		return -EOVERFLOW; /* the kernel's own limit is 2^22 */
+	a->share_handle[0] = (uint32_t)place.pid | (uint32_t)place.fd << PID_BITS;
+	a->share_handle[1] = (uint32_t)place.tid | (uint32_t)place.fd >> FD_LOW << PID_BITS;
+	a->share_handle[2] = place.low_ino;
+	a->share_handle[3] = a->flags;
+	return 0;
+}
+
+int vg_mem__ipc_import(struct abi_kfd_ipc_import *a)
+{
+	const uint32_t *h = a->share_handle;
+	struct vg_file_place place = {(pid_t)(h[0] & PID_MASK), (pid_t)(h[1] & PID_MASK),
+		(int)(h[0] >> PID_BITS | h[1] >> PID_BITS << FD_LOW), h[2]};
+	struct vg_file_info info;
+	struct vg_bo bo;
+	int file, err;
+
+	if (gpu_index(a->gpu_id) < 0)
+		return -EINVAL;
+	file = vg_file__adopt_from(&place, &info);
+	if (file < 0)
+		return file;
+	err = enter_import(file, &info, a->va_addr, &bo, &a->handle);
+	if (err)
+		return err;
+	a->mmap_offset = bo.offset;
+	a->flags = h[3];
 	return 0;
 }

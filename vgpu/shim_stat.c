@@ -36,15 +36,27 @@ __attribute__((noinline)) static bool names_fd(const char *path, int flags)
 	return flags & AT_EMPTY_PATH && (!path || !path[0]);
 }
 
+/* Bytes of the buffer that this dma-buf is; 0: it is something else. */
+static uint64_t dmabuf_bytes(int fd, const struct stat *st)
+{
+	struct vg_file_info info;
+
+	return S_ISREG(st->st_mode) && !st->st_nlink && !vg_file__inspect(fd, &info) ? info.size
+										     : 0;
+}
+
 static int do_fstat(int fd, struct stat *st)
 {
-	int r = (int)syscall(SYS_fstat, fd, st), kind;
+	int r = (int)syscall(SYS_fstat, fd, st), saved = errno, kind;
 
 	if (r)
 		return r;
 	kind = vg_device__fd_kind(fd);
 	if (kind != VG_FD_NONE)
 		disguise(st, kind);
+	else if (dmabuf_bytes(fd, st))
+		st->st_size = (off_t)dmabuf_bytes(fd, st);
+	errno = saved;
 	return 0;
 }
 
@@ -157,20 +169,55 @@ VG_EXPORT int ioctl(int fd, unsigned long request, ...)
 	return r < 0 ? -1 : r;
 }
 
+/* libdrm asks for a dma-buf's size by its end. */
+static off_t do_lseek(int fd, off_t offset, int whence)
+{
+	int saved = errno;
+	struct stat st;
+
+	if (whence == SEEK_END && !syscall(SYS_fstat, fd, &st)) {
+		uint64_t bytes = dmabuf_bytes(fd, &st);
+
+		if (bytes) {
+			whence = SEEK_SET;
+			offset += (off_t)bytes;
+		}
+	}
+	errno = saved;
+	return syscall(SYS_lseek, fd, offset, whence);
+}
+
+VG_EXPORT off_t lseek(int fd, off_t offset, int whence)
+{
+	return do_lseek(fd, offset, whence);
+}
+
+VG_EXPORT off64_t lseek64(int fd, off64_t offset, int whence)
+{
+	return do_lseek(fd, offset, whence);
+}
+
 /*
- * The thunk maps VRAM that the host must not touch PROT_NONE (5.2: even MAP_PRIVATE). The virtual
- * GPU lives in this address space and has to reach it.
+ * An offset of a render node names a buffer. The thunk maps VRAM that the host must not touch
+ * PROT_NONE (5.2: even MAP_PRIVATE). The virtual GPU lives in this address space and has to reach
+ * it.
  */
 static void *do_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
 	int saved = errno;
+	int64_t r;
 
-	if (fd >= 0 && prot == PROT_NONE && vg_device__fd_kind(fd) > VG_FD_KFD) {
+	if (fd < 0 || vg_device__fd_kind(fd) <= VG_FD_KFD) {
+		errno = saved;
+		return (void *)syscall(SYS_mmap, at, bytes, prot, flags, fd, offset);
+	}
+	if (prot == PROT_NONE) {
 		prot = PROT_READ | PROT_WRITE;
 		flags = (flags & ~MAP_PRIVATE) | MAP_SHARED;
 	}
-	errno = saved;
-	return (void *)syscall(SYS_mmap, at, bytes, prot, flags, fd, offset);
+	r = vg_mem__mmap((uintptr_t)at, bytes, prot, flags, (uint64_t)offset);
+	errno = r < 0 ? (int)-r : saved;
+	return r < 0 ? MAP_FAILED : (void *)r;
 }
 
 VG_EXPORT void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)

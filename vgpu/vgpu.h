@@ -15,7 +15,7 @@
  *   clock_now.c  the clocks' readings;  shim_clock.c: what the program reads
  *   model.c    the facts about each GPU model
  *   kfd.c      KFD ioctls;  drm.c: DRM ioctls;  drm_info.c: what a GPU says about itself
- *   mem.c      buffers and address translation;  event.c: KFD events
+ *   mem.c      buffers and address translation;  file.c: their memory;  event.c: KFD events
  *   queue.c    user queues;  queue_log.c: their lines in the log
  *   wait.c     the queues' threads and the watcher;  aql.c, sdma.c: what they execute
  *   code.c     kernel object to name;  elf.c: the code object in memory
@@ -127,15 +127,69 @@ uint64_t vg_mem__vram_used(int gpu);
 
 struct vg_bo {
 	int gpu;
-	uint32_t flags;
-	uint64_t va, size, offset;
+	uint32_t flags; /* KFD_IOC_ALLOC_MEM_FLAGS_* */
+	uint64_t va, size;
+	uint64_t offset; /* for mmap of the render node; USERPTR: the host address */
+	int file;        /* file.c; -1: none */
+	uint64_t dev, ino;
 };
 bool vg_mem__bo(uint64_t handle, struct vg_bo *out);
-int vg_mem__export(uint64_t handle); /* a dmabuf descriptor or -errno */
-int vg_mem__import(int fd, uint64_t *handle);
+/* A mapping of the render node, as mmap(): the address or -errno. */
+int64_t vg_mem__mmap(uint64_t at, uint64_t size, int prot, int flags, uint64_t offset);
+
+/* dma-buf: a descriptor of the buffer's memory. All return 0 or -errno. */
+int vg_mem__export(uint64_t handle); /* the descriptor */
+int vg_mem__export_gem(uint32_t handle);
+int vg_mem__import(int fd, uint64_t va, uint64_t *handle);
+int vg_mem__import_gem(int gpu, int fd, uint32_t *handle);
+int vg_mem__close_gem(uint32_t handle);
+int vg_mem__map_gem(uint32_t handle, uint64_t va, uint64_t size, uint64_t offset);
+int vg_mem__unmap_gem(uint64_t va, uint64_t size);
+bool vg_mem__gem(uint32_t handle, struct vg_bo *out);
+
+struct abi_kfd_ipc_export;
+struct abi_kfd_ipc_import;
+int vg_mem__ipc_export(struct abi_kfd_ipc_export *args);
+int vg_mem__ipc_import(struct abi_kfd_ipc_import *args);
 
 /* GPU virtual address to host pointer. */
 void *vg_va(uint64_t va, struct vg_va_cache *cache);
+
+/* ---- file.c: the memory file of a buffer. Any thread; the calls wait for a thread of ours ---- */
+
+struct vg_file_info {
+	int gpu;
+	uint32_t flags; /* KFD_IOC_ALLOC_MEM_FLAGS_* that it was made with */
+	uint64_t size;
+	uint64_t ino, dev;
+	bool sealed; /* its size is fixed for ever */
+};
+/* What user space attached to it; everybody who has the buffer sees it. */
+struct vg_file_meta {
+	uint32_t size; /* of data */
+	uint32_t pad;
+	uint64_t flags, tiling;
+	unsigned char data[256];
+};
+int vg_file__create(struct vg_file_info *info);        /* a file (0 and up) or -errno */
+int vg_file__adopt(int fd, struct vg_file_info *info); /* of a dma-buf of the program */
+void vg_file__drop(int file);
+int vg_file__map(int file, uint64_t *at, uint64_t size, int prot, int flags, uint64_t offset);
+int vg_file__open(int file);                             /* a new descriptor or -errno */
+int vg_file__inspect(int fd, struct vg_file_info *info); /* 0, -EINVAL: not one of ours */
+
+int vg_file__get_meta(int file, struct vg_file_meta *meta);
+int vg_file__set_meta(int file, struct vg_file_meta *meta);
+int vg_file__read_meta(int fd, const struct vg_file_info *info, struct vg_file_meta *meta);
+
+/* Where another process finds it while this one has it. */
+struct vg_file_place {
+	pid_t pid, tid;
+	int fd;
+	uint32_t low_ino;
+};
+int vg_file__tell(int file, uint32_t low_ino, struct vg_file_place *place);
+int vg_file__adopt_from(const struct vg_file_place *place, struct vg_file_info *info);
 
 /* ---- event.c ---- */
 
@@ -391,6 +445,7 @@ int vg_drm__info(int gpu, void *arg);
 #define VG_MAX_EVENTS 8192 /* upper half: not of the signal type */
 
 struct vg_mem_state;
+struct vg_file_state;
 struct vg_event_state;
 struct vg_code_state;
 struct vg_queue_table;
@@ -418,6 +473,7 @@ struct vg_proc {
 	char *bells[VG_MAX_GPUS];
 
 	struct vg_mem_state *mem;
+	struct vg_file_state *file;
 	struct vg_event_state *event;
 	struct vg_code_state *code;
 	struct vg_queue_table *queue;

@@ -24,8 +24,8 @@
 	} while (0)
 
 /*
- * DRM structures grow at their ends, and driver and library agree on the shorter one: ours ends with
- * the field that ends it, and theirs may go on.
+ * DRM structures grow at their ends, and driver and library agree on the shorter one: ours ends
+ * with the field that ends it, and theirs may go on.
  */
 #define BEGINNING(ours, last_field, theirs, their_last_field)                                      \
 	do {                                                                                       \
@@ -132,6 +132,19 @@ static void drm(void **state)
 	BEGINNING(struct abi_amdgpu_gem_va, map_size, struct drm_amdgpu_gem_va, map_size);
 	SAME(struct abi_amdgpu_gem_va, operation, struct drm_amdgpu_gem_va, operation);
 	SAME(struct abi_amdgpu_gem_va, va_address, struct drm_amdgpu_gem_va, va_address);
+	assert_int_equal(sizeof(struct abi_drm_gem_close), sizeof(struct drm_gem_close));
+	assert_int_equal(
+		sizeof(struct abi_amdgpu_gem_metadata), sizeof(struct drm_amdgpu_gem_metadata));
+	SAME(struct abi_amdgpu_gem_metadata, op, struct drm_amdgpu_gem_metadata, op);
+	SAME(struct abi_amdgpu_gem_metadata, flags, struct drm_amdgpu_gem_metadata, data.flags);
+	SAME(struct abi_amdgpu_gem_metadata, data_size_bytes, struct drm_amdgpu_gem_metadata,
+		data.data_size_bytes);
+	SAME(struct abi_amdgpu_gem_metadata, data, struct drm_amdgpu_gem_metadata, data.data);
+	assert_int_equal(sizeof(struct abi_amdgpu_gem_op), sizeof(struct drm_amdgpu_gem_op));
+	SAME(struct abi_amdgpu_gem_op, value, struct drm_amdgpu_gem_op, value);
+	assert_int_equal(
+		sizeof(struct abi_amdgpu_gem_create_info), sizeof(struct drm_amdgpu_gem_create_in));
+	SAME(struct abi_amdgpu_gem_create_info, domains, struct drm_amdgpu_gem_create_in, domains);
 	assert_int_equal(sizeof(struct abi_amdgpu_heap), sizeof(struct drm_amdgpu_heap_info));
 	SAME(struct abi_amdgpu_heap, max_allocation, struct drm_amdgpu_heap_info, max_allocation);
 	assert_int_equal(sizeof(struct abi_amdgpu_memory), sizeof(struct drm_amdgpu_memory_info));
@@ -174,6 +187,13 @@ static void drm_numbers(void **state)
 	assert_int_equal(ABI_DRM_AMDGPU_GEM_MMAP, DRM_COMMAND_BASE + DRM_AMDGPU_GEM_MMAP);
 	assert_int_equal(ABI_DRM_AMDGPU_INFO, DRM_COMMAND_BASE + DRM_AMDGPU_INFO);
 	assert_int_equal(ABI_DRM_AMDGPU_GEM_VA, DRM_COMMAND_BASE + DRM_AMDGPU_GEM_VA);
+	assert_int_equal(ABI_DRM_AMDGPU_GEM_METADATA, DRM_COMMAND_BASE + DRM_AMDGPU_GEM_METADATA);
+	assert_int_equal(ABI_DRM_AMDGPU_GEM_OP, DRM_COMMAND_BASE + DRM_AMDGPU_GEM_OP);
+	assert_int_equal(ABI_METADATA_SET, AMDGPU_GEM_METADATA_OP_SET_METADATA);
+	assert_int_equal(ABI_METADATA_GET, AMDGPU_GEM_METADATA_OP_GET_METADATA);
+	assert_int_equal(ABI_GEM_OP_GET_CREATE_INFO, AMDGPU_GEM_OP_GET_GEM_CREATE_INFO);
+	assert_int_equal(ABI_DOMAIN_GTT, AMDGPU_GEM_DOMAIN_GTT);
+	assert_int_equal(ABI_DOMAIN_VRAM, AMDGPU_GEM_DOMAIN_VRAM);
 	assert_int_equal(ABI_DRM_CAP_PRIME, DRM_CAP_PRIME);
 	assert_int_equal(ABI_VA_OP_UNMAP, AMDGPU_VA_OP_UNMAP);
 	assert_int_equal(ABI_VA_OP_CLEAR, AMDGPU_VA_OP_CLEAR);
