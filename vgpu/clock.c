@@ -93,6 +93,12 @@ static uint64_t count(const struct vg_clock_gpu *g, uint64_t time)
 	return (uint64_t)((wide)time * g->khz / M);
 }
 
+/* A suspend by the GPU's crystal, whose swings over it even out. */
+static uint64_t slept(const struct vg_clock_gpu *g, uint64_t ns)
+{
+	return ns + (uint64_t)(int64_t)floor_div((wide)ns * g->ppb, G);
+}
+
 uint64_t vg_clock__ticks(const struct vg_clock *c, unsigned gpu, uint64_t time)
 {
 	const struct vg_clock_gpu *g = &c->gpus[gpu];
@@ -102,7 +108,7 @@ uint64_t vg_clock__ticks(const struct vg_clock *c, unsigned gpu, uint64_t time)
 		if (c->counter == VG_COUNTER_RESETS)
 			ticks = (wide)count(g, time) - count(g, g->resume_gpu[i]);
 		else if (c->counter == VG_COUNTER_CONTINUES)
-			ticks += count(g, c->suspends[i].for_ns);
+			ticks += count(g, slept(g, c->suspends[i].for_ns));
 	}
 	return ticks < 0 ? 0 : (uint64_t)ticks;
 }

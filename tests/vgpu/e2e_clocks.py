@@ -64,7 +64,7 @@ def counter(p, gpu, system):
         if s["counter"] == "resets":
             ticks = (gpu_time(p, gpu, system) - gpu_time(p, gpu, s["resumed"])) * c["khz"] / 1e6
         elif s["counter"] == "continues":
-            ticks += s["slept_ns"] * c["khz"] / 1e6
+            ticks += s["slept_ns"] * (1 + c["ppb"] / 1e9) * c["khz"] / 1e6
     return ticks
 
 
