@@ -94,7 +94,7 @@ static bool session_is_alive(const struct wt_session_shared *session)
 
 	return atomic_load_explicit(&session->state, memory_order_acquire) ==
 		       WT_COLLECTOR_RUNNING &&
-	       wt_clock__boottime_ns() - beat < WT_COLLECTOR_GONE_NS;
+	       wt_clock__monotonic_ns() - beat < WT_COLLECTOR_GONE_NS;
 }
 
 static struct wt_session_shared *map_session(const char *dir)

@@ -144,7 +144,7 @@ static int take_clock(
 	rc = build->store ? 0 : open_store(build, &sample, err);
 	if (rc)
 		return rc;
-	if (wt_clock_line__add(&build->cpu, sample.tsc, sample.boottime_ns))
+	if (wt_clock_line__add(&build->cpu, sample.tsc, sample.boottime_ns, 0))
 		return wt_err__errno(err, -ENOMEM, "cannot keep the clock samples");
 	build->stats.end_ns =
 		sample.boottime_ns > build->stats.end_ns ? sample.boottime_ns : build->stats.end_ns;

@@ -2,12 +2,14 @@
 #include "collect/build_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* No process has as many; a hostile number must not make the vectors grow for ever. */
 #define MAX_DEVICES 1024u
 #define MAX_QUEUES  65536u
+#define BREAKS_TOLD 16u /* of a clock that breaks often, the first ones */
 
 /* A copy of a fixed-size text field that ends in NUL. */
 #define text_of(field, to) (memcpy((to), (field), sizeof(field)), (to)[sizeof(field)] = 0, (to))
@@ -246,15 +248,44 @@ static int add_stream(
 	return wt_store__add_stream(build->store, &row);
 }
 
+/* Says so once where the last pair does not follow from the ones before. */
+static int tell_of_break(
+	struct wt_build *build, struct wt_build_process *process, struct wt_build_device *device)
+{
+	const struct wt_clock_point *p;
+	char text[200];
+
+	if (device->clock.break_cnt == device->told_breaks || device->told_breaks >= BREAKS_TOLD)
+		return 0;
+	device->told_breaks = device->clock.break_cnt;
+	p = wt_vec__last(&device->clock.points);
+	snprintf(text, sizeof(text),
+		"the clock of GPU %u %s in the %.3f s before it was read at %llu ns%s", device->number,
+		p->anew ? "began anew" : "stood still or was set",
+		(double)(p->ns - p[-1].ns) / 1e9, (unsigned long long)p->ns,
+		p->gap_ns ? ": the machine was suspended" : "");
+	return wt_store__add_status(
+		build->store, &(struct wt_store_status){
+				      .process_id = process->id,
+				      .source = "clock",
+				      .level = "info",
+				      .text = text,
+			      });
+}
+
 static int add_gpu_clock(
 	struct wt_build *build, struct wt_build_process *process, const struct wt_rec *rec)
 {
 	const struct wt_rec_gpu_clock *c = (const void *)rec;
 	struct wt_build_device *device = wt_build__device(build, process, rec->id);
 	struct wt_store_clock row;
+	int rc;
 
-	if (!device || wt_clock_line__add(&device->clock, c->ticks, c->ns))
+	if (!device || wt_clock_line__add(&device->clock, c->ticks, c->ns, c->gap_ns))
 		return -ENOMEM;
+	rc = tell_of_break(build, process, device);
+	if (rc)
+		return rc;
 	row = (struct wt_store_clock){
 		.process_id = process->id,
 		.device_id = device->id,
@@ -263,7 +294,7 @@ static int add_gpu_clock(
 		.ns = c->ns,
 		.realtime_ns = WT_ABSENT,
 		.monotonic_ns = WT_ABSENT,
-		.width_ns = WT_ABSENT,
+		.width_ns = c->width_ns == UINT32_MAX ? WT_ABSENT : c->width_ns,
 	};
 	return wt_store__add_clock(build->store, &row);
 }

@@ -32,14 +32,16 @@ static void set_times(struct wt_build_process *process, struct wt_build_device *
 	if (op->in_flight)
 		return;
 	if (raw->state == WT_OP_DONE && raw->end_ticks) {
-		if (device && raw->end_ticks >= raw->start_ticks &&
+		/* a clock that began anew while it ran has less at its end */
+		bool ordered = raw->end_ticks >= raw->start_ticks;
+
+		if (device && (ordered || device->clock.anew_cnt) &&
 			wt_clock_line__convert(&device->clock, raw->start_ticks, &op->start_ns) &&
 			wt_clock_line__convert(&device->clock, raw->end_ticks, &op->end_ns) &&
 			op->end_ns >= op->start_ns)
 			return;
 		op->start_ns = op->end_ns = WT_ABSENT;
-		op->untimed = raw->end_ticks < raw->start_ticks ? WT_LOST_TIME_NOT_STAMPED
-								: WT_LOST_TIME_NO_CLOCK;
+		op->untimed = ordered ? WT_LOST_TIME_NO_CLOCK : WT_LOST_TIME_NOT_STAMPED;
 	} else {
 		op->untimed = word.untimed < WT_LOST_CNT ? word.untimed : WT_LOST_NONE;
 	}

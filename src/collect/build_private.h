@@ -23,6 +23,7 @@ struct wt_build_device {
 	bool described;
 	uint32_t id, number;
 	struct wt_clock_line clock;
+	size_t told_breaks; /* of the clock */
 	WT_VEC(struct wt_build_held) held;
 };
 

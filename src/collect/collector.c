@@ -509,7 +509,7 @@ static void *beat(void *arg)
 
 	pthread_setname_np(pthread_self(), "wavetap-heart");
 	while (!atomic_load_explicit(&c->heart_stop, memory_order_relaxed)) {
-		atomic_store_explicit(&c->dir.shared->heartbeat_ns, wt_clock__boottime_ns(),
+		atomic_store_explicit(&c->dir.shared->heartbeat_ns, wt_clock__monotonic_ns(),
 			memory_order_relaxed);
 		nanosleep(&pause, NULL);
 	}

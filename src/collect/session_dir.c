@@ -69,7 +69,8 @@ static int make_session_file(struct wt_session_dir *dir, const struct wt_setting
 	shared->session_id |= 1;
 	shared->started_ns = wt_clock__boottime_ns();
 	shared->settings = *settings;
-	atomic_store_explicit(&shared->heartbeat_ns, shared->started_ns, memory_order_relaxed);
+	atomic_store_explicit(&shared->heartbeat_ns, wt_clock__monotonic_ns(),
+		memory_order_relaxed);
 	/* the magic goes last: whoever sees it sees the rest */
 	__atomic_store_n(&shared->magic, WT_SESSION_MAGIC, __ATOMIC_RELEASE);
 	return 0;

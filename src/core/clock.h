@@ -19,6 +19,15 @@ static inline uint64_t wt_clock__boottime_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
+/* Stands still while the machine is suspended: for time limits. */
+static inline uint64_t wt_clock__monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
 /* True where TSC ticks may be recorded. Reads sysfs and CPUID: not for the record path. */
 bool wt_clock__tsc_usable(void);
 

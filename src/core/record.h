@@ -177,14 +177,16 @@ struct wt_rec_symbols_end {
 };
 static_assert(sizeof(struct wt_rec_symbols_end) == 16, "symbols end record");
 
-/* GPU tick `ticks` is CLOCK_BOOTTIME `ns`, as the runtime converts it at `taken_ns`. */
+/* GPU tick `ticks` is CLOCK_BOOTTIME `ns`, as the driver reads or the runtime converts them. */
 struct wt_rec_gpu_clock {
 	struct wt_rec rec;	/* id: device number */
 	uint64_t ticks;
 	uint64_t ns;
 	uint64_t taken_ns;
+	uint32_t width_ns;	/* the tick began at most so long before; UINT32_MAX: not known */
+	uint32_t gap_ns;	/* the machine was suspended, at most so long ago; 0: it was not */
 };
-static_assert(sizeof(struct wt_rec_gpu_clock) == 32, "GPU clock record");
+static_assert(sizeof(struct wt_rec_gpu_clock) == 40, "GPU clock record");
 
 enum wt_stream_kind {
 	WT_STREAM_CREATED = 0,	/* by hipStreamCreate* while recording */

@@ -35,7 +35,7 @@ static const struct {
 	[WT_LOST_COPY_UNSEEN] = {"copy.unseen",
 		"copies whose completion could not be followed"},
 	[WT_LOST_TIME_NO_CLOCK] = {"time.no-clock",
-		"operations without times: fewer than two readings of the GPU clock"},
+		"operations without times: the GPU's clock could not be converted there"},
 };
 
 const char *wt_lost__name(unsigned cause)

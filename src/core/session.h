@@ -74,7 +74,7 @@ struct wt_session_shared {
 	struct wt_settings settings;
 	_Atomic uint32_t primary_pid; /* of the traced command, in the collector's pid namespace; 0: not known */
 	uint32_t reserved0;
-	_Alignas(64) _Atomic uint64_t heartbeat_ns; /* CLOCK_BOOTTIME, by the collector, >= 10 Hz */
+	_Alignas(64) _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC: a suspend is no silence. By the collector, >= 10 Hz */
 	_Atomic uint32_t state;			    /* enum wt_collector_state */
 	uint32_t reserved1[13];
 	_Alignas(64) _Atomic uint32_t process_cnt;  /* numbers given out, from 0 */

@@ -22,7 +22,7 @@ static void *beat(void *arg)
 {
 	(void)arg;
 	while (!atomic_load(&stop)) {
-		atomic_store(&session->heartbeat_ns, wt_clock__boottime_ns());
+		atomic_store(&session->heartbeat_ns, wt_clock__monotonic_ns());
 		usleep(20000);
 	}
 	return NULL;
@@ -51,7 +51,7 @@ struct wt_session_shared *fake_session__start(void)
 		.buffer_bytes = 512u << 20,
 		.ring_bytes = 256u << 10,
 	};
-	atomic_store(&session->heartbeat_ns, wt_clock__boottime_ns());
+	atomic_store(&session->heartbeat_ns, wt_clock__monotonic_ns());
 	atomic_store(&session->state, WT_COLLECTOR_RUNNING);
 	setenv("WAVETAP_SESSION", dir, 1);
 	atomic_store(&stop, false);

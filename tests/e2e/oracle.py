@@ -202,7 +202,7 @@ def _pair_processes(packets, operations, trace):
     return pairs, problems
 
 
-def _differences(packet, operation, timed):
+def _differences(packet, operation, timed, tolerance):
     """What the row says differently from the log."""
     out = []
 
@@ -225,13 +225,13 @@ def _differences(packet, operation, timed):
     if timed and packet.done:
         for what, want, have in (("start", packet.start, operation.start),
                                  ("end", packet.end, operation.end)):
-            if have is None or abs(want - have) > TOLERANCE_NS:
+            if have is None or abs(want - have) > tolerance(packet):
                 out.append(f"{what}: executed {want}, trace {have}"
                            + ("" if have is None else f" ({have - want:+} ns)"))
     return out
 
 
-def _compare_dma(packets, operations, late):
+def _compare_dma(packets, operations, late, tolerance):
     """DMA engines have no packet index: the copies of a process by size, in order of their time.
 
     late: an executed copy may be in flight in the trace. The runtime keeps the stamps of its DMA
@@ -247,7 +247,7 @@ def _compare_dma(packets, operations, late):
     for packet in sorted(packets, key=lambda p: p.start):
         bucket = rest[packet.bytes]
         near = [o for o in bucket if o.start is not None
-                and abs(o.start - packet.start) <= TOLERANCE_NS]
+                and abs(o.start - packet.start) <= tolerance(packet)]
         if not near:
             if packet.done:
                 untimed = next((o for o in bucket if o.start is None), None)
@@ -261,20 +261,22 @@ def _compare_dma(packets, operations, late):
                 problems.append(f"not in the trace: {packet} of {packet.bytes} bytes")
             continue
         bucket.remove(near[0])
-        problems += [f"{near[0]}: {d}" for d in _differences(packet, near[0], True)]
+        problems += [f"{near[0]}: {d}" for d in _differences(packet, near[0], True, tolerance)]
     for bucket in rest.values():
         problems += [f"never executed, or twice: {o} of {o.bytes} bytes" for o in bucket
                      if not o.in_flight]
     return problems
 
 
-def compare(log, trace, *, late_per_queue=0, untimed=(), lost=()):
+def compare(log, trace, *, late_per_queue=0, untimed=(), lost=(),
+            tolerance=lambda packet: TOLERANCE_NS):
     """Problems, as sentences; none means that the trace says what happened.
 
     late_per_queue: operations a queue which the log has as done and the trace may have in flight
     (a process that was killed between the end of the kernel and its stamp).
     untimed: causes for which an operation may be there without times.
     lost: causes by which operations may be missing: exactly as many as the trace counts.
+    tolerance: by how much the times of a packet may differ, where clocks are not exact.
     """
     packets = log.operations()
     pairs, problems = _pair_processes(packets, trace.operations, trace)
@@ -319,7 +321,7 @@ def compare(log, trace, *, late_per_queue=0, untimed=(), lost=()):
         if operation.untimed and operation.start is not None:
             problems.append(f"untimed ({operation.untimed}), but it has times: {operation}")
         problems += [f"{operation}: {d}"
-                     for d in _differences(packet, operation, not without)]
+                     for d in _differences(packet, operation, not without, tolerance)]
     for queue, count in late.items():
         if count > late_per_queue:
             problems.append(f"queue {queue}: {count} operations had ended and are in flight "
@@ -335,7 +337,7 @@ def compare(log, trace, *, late_per_queue=0, untimed=(), lost=()):
         problems += [f"not in the trace: {packet}" for packet in missing]
     for process in sorted(set(dma_packets) | set(dma_operations)):
         problems += _compare_dma(dma_packets[process], dma_operations[process],
-                                 late_per_queue > 0)
+                                 late_per_queue > 0, tolerance)
     return problems
 
 

@@ -52,7 +52,11 @@ static int64_t value_before(hsa_signal completion)
 static void follow(hsa_signal completion, struct wt_rec_sdma *rec, int64_t before)
 {
 	static _Atomic uint64_t number_cnt;
-	struct wt_pending what = {.kind = WT_PENDING_COPY, .old_end = (uint64_t)before};
+	struct wt_pending what = {
+		.kind = WT_PENDING_COPY,
+		.old_end = (uint64_t)before,
+		.device = rec->rec.id,
+	};
 	enum wt_lost why;
 
 	/* a count above 1: other copies share the signal, its times would be anybody's */

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
-/* GPUs, and pairs of their clock with CLOCK_BOOTTIME as the runtime converts it. */
+/*
+ * GPUs, and pairs of their clock with CLOCK_BOOTTIME: read by the driver, or, where that cannot be
+ * asked, as the runtime converts ticks.
+ */
 #include "capture/sources/hsa/hsa.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define JUDGE_NS   1000000 /* over less, readings do not tell of a rate */
 #define SPAN_TICKS 100000000ull /* distance of the two ticks that give the rate */
 
 static void get(hsa_agent agent, uint32_t what, void *value)
@@ -49,6 +53,8 @@ static void announce(struct wt_device *device)
 
 	get(device->agent, HSA_AGENT_DRIVER_NODE, &rec.node);
 	get(device->agent, HSA_AGENT_BDFID, &rec.bdf);
+	if (rec.node != UINT32_MAX)
+		device->kfd_id = wt_counter__of_node(rec.node);
 	if (!give_number(device, &rec))
 		return;
 	rec.rec.id = device->number;
@@ -122,12 +128,23 @@ void wt_device__seed(struct wt_device *device, uint64_t ticks)
 		.rec = {.type = WT_REC_GPU_CLOCK, .id = device->number},
 		.ticks = ticks,
 		.taken_ns = wt_clock__boottime_ns(),
+		.width_ns = UINT32_MAX,
 	};
+	struct wt_reading reading;
 	uint64_t ns, later;
 
 	/* two queues at once: the first test of the device is as good as the second */
 	if (atomic_load_explicit(&device->seed_ticks, memory_order_acquire))
 		return;
+	if (device->kfd_id && !(wt_counter__read(device->kfd_id, &reading) &&
+				      wt_counter__follows(&reading, ticks)))
+		device->kfd_id = 0;
+	if (device->kfd_id) {
+		/* release: the keeper that sees it sees the rest */
+		atomic_store_explicit(&device->seed_ticks, ticks, memory_order_release);
+		wt_device__sample(device);
+		return;
+	}
 	if (!convert(device, ticks, &ns) || !convert(device, ticks + SPAN_TICKS, &later) ||
 		later <= ns)
 		return;
@@ -141,27 +158,98 @@ void wt_device__seed(struct wt_device *device, uint64_t ticks)
 }
 
 /* A pair for about now. The tick is our estimate; the time is the runtime's word on it. */
-void wt_device__sample(struct wt_device *device)
+static bool estimate(const struct wt_device *device, struct wt_rec_gpu_clock *rec)
+{
+	uint64_t seed_ticks = atomic_load_explicit(&device->seed_ticks, memory_order_relaxed);
+
+	rec->ticks = seed_ticks + (uint64_t)(int64_t)((double)(int64_t)(rec->taken_ns -
+						  device->seed_ns) * device->ticks_per_ns);
+	rec->width_ns = UINT32_MAX;
+	return convert(device, rec->ticks, &rec->ns);
+}
+
+static bool read_counter(
+	const struct wt_device *device, struct wt_rec_gpu_clock *rec, struct wt_reading *reading)
+{
+	if (!wt_counter__read(device->kfd_id, reading))
+		return false;
+	rec->ticks = reading->ticks;
+	rec->ns = reading->ns;
+	rec->width_ns =
+		reading->width_ns < UINT32_MAX ? (uint32_t)reading->width_ns : UINT32_MAX - 1;
+	return true;
+}
+
+/* `reading`: filled in where the driver was asked. */
+static bool sample(struct wt_device *device, uint32_t gap_ns, struct wt_reading *reading)
 {
 	struct wt_rec_gpu_clock rec = {
 		.rec = {.type = WT_REC_GPU_CLOCK, .id = device->number},
+		.taken_ns = wt_clock__boottime_ns(),
+		.gap_ns = gap_ns,
 	};
-	/* acquire: pairs with the release in wt_device__seed */
-	uint64_t seed_ticks = atomic_load_explicit(&device->seed_ticks, memory_order_acquire);
 
-	if (!seed_ticks)
-		return;
-	rec.taken_ns = wt_clock__boottime_ns();
-	rec.ticks = seed_ticks + (uint64_t)(int64_t)((double)(int64_t)(rec.taken_ns -
-						 device->seed_ns) * device->ticks_per_ns);
-	if (convert(device, rec.ticks, &rec.ns))
-		wt_define(&rec.rec, sizeof(rec), NULL, 0);
+	/* acquire: pairs with the release in wt_device__seed */
+	if (!atomic_load_explicit(&device->seed_ticks, memory_order_acquire))
+		return false;
+	if (!(device->kfd_id ? read_counter(device, &rec, reading) : estimate(device, &rec)))
+		return false;
+	wt_define(&rec.rec, sizeof(rec), NULL, 0);
+	return device->kfd_id != 0;
 }
 
-void wt_devices__sample_all(void)
+void wt_device__sample(struct wt_device *device)
+{
+	struct wt_reading reading;
+
+	sample(device, 0, &reading);
+}
+
+/*
+ * The runtime converts along one line from its start to now. Over a suspend
+ * that is no line, and it stays wrong: its start is never moved.
+ */
+static void judge_runtime(struct wt_device *device, const struct wt_reading *now)
+{
+	const struct wt_reading *last = &device->last;
+	int64_t true_ns = (int64_t)(now->ns - last->ns), said;
+	uint64_t from, to;
+
+	if (last->ns && true_ns < JUDGE_NS)
+		return;
+	if (last->ns) {
+		said = convert(device, now->ticks, &to) && convert(device, last->ticks, &from)
+			       ? (int64_t)(to - from)
+			       : 0;
+		if (llabs(said - true_ns) > true_ns / 1000 + 20000)
+			atomic_store_explicit(&device->runtime_off, true, memory_order_relaxed);
+	}
+	device->last = *now;
+}
+
+void wt_devices__sample_all(uint32_t gap_ns)
+{
+	uint32_t cnt = atomic_load_explicit(&wt_hsa.device_cnt, memory_order_acquire);
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		struct wt_device *device = &wt_hsa.devices[i];
+		struct wt_reading now;
+
+		/* nothing is known from before to judge by */
+		if (gap_ns && !device->last.ns)
+			atomic_store_explicit(&device->runtime_off, true, memory_order_relaxed);
+		if (sample(device, gap_ns, &now))
+			judge_runtime(device, &now);
+	}
+}
+
+bool wt_device__runtime_holds(uint32_t number)
 {
 	uint32_t cnt = atomic_load_explicit(&wt_hsa.device_cnt, memory_order_acquire);
 
 	for (uint32_t i = 0; i < cnt; i++)
-		wt_device__sample(&wt_hsa.devices[i]);
+		if (wt_hsa.devices[i].number == number &&
+			atomic_load_explicit(&wt_hsa.devices[i].runtime_off, memory_order_relaxed))
+			return false;
+	return !wt_keeper__slept();
 }

@@ -3,7 +3,8 @@
  * The HSA source: operations of the GPUs, seen at the HSA runtime's tables.
  *
  *   tool.c	OnLoad/OnUnload: takes the tables, replaces entries
- *   devices.c	GPUs and their clocks
+ *   devices.c	GPUs and pairs of their clocks
+ *   counters.c	the driver's word on a clock
  *   queue.c	virtual write index: reserve, patch at the doorbell, hand on
  *   slots.c	a queue's slot table
  *   selftest.c	does the GPU stamp that memory?
@@ -24,13 +25,22 @@
 #define HSA_AMD_MAX  96
 #define HSA_DEVICES  64
 
+/* A counter and CLOCK_BOOTTIME at one moment. */
+struct wt_reading {
+	uint64_t ticks, ns;
+	uint64_t width_ns; /* the counter was read at most so long before the clock */
+};
+
 struct wt_device {
 	hsa_agent agent;
 	uint32_t number;
 	_Atomic uint8_t stamps;	/* the self-test's result: selftest.c */
+	uint32_t kfd_id;	/* the driver's number; 0: not known, or its word is not taken */
 	_Atomic uint64_t seed_ticks; /* a tick, and the time it was converted to; 0: none yet */
 	uint64_t seed_ns;
 	double ticks_per_ns;
+	struct wt_reading last; /* the keeper's */
+	_Atomic bool runtime_off; /* the runtime converts what is not so: it knows of no suspend */
 };
 
 struct wt_hsa {
@@ -72,7 +82,17 @@ void wt_devices__find(void);
 struct wt_device *wt_device__of(hsa_agent agent); /* NULL: not a GPU */
 void wt_device__seed(struct wt_device *device, uint64_t ticks);
 void wt_device__sample(struct wt_device *device);
-void wt_devices__sample_all(void);
+/* gap_ns: the machine was suspended, no longer ago than that; 0: it was not. */
+void wt_devices__sample_all(uint32_t gap_ns);
+
+/* The runtime's conversions of this GPU's stamps can be believed. */
+bool wt_device__runtime_holds(uint32_t number);
+
+/* ---- counters.c ---- */
+uint32_t wt_counter__of_node(uint32_t node); /* the driver's number of a GPU; 0: none */
+bool wt_counter__read(uint32_t kfd_id, struct wt_reading *reading);
+/* It may be the clock that stamped these ticks just before. */
+bool wt_counter__follows(const struct wt_reading *reading, uint64_t ticks);
 
 /* ---- queue.c ---- */
 struct wt_vq {
@@ -134,6 +154,7 @@ struct wt_pending {
 	uint64_t index;		/* OP: packet */
 	uint64_t old_end;	/* OP: end_ts before; COPY: the value before */
 	uint64_t copy_number;	/* COPY: of its WT_REC_SDMA */
+	uint32_t device;	/* COPY: number of the GPU that copies */
 };
 
 /* False: no room, or the signal is in use in a way that leaves no time to be sure of. */
@@ -153,6 +174,7 @@ void wt_copies__install(struct hsa_table *amd);
 void wt_symbols__install(struct hsa_table *core);
 bool wt_keeper__start(void); /* false: there is none, and none can be made */
 void wt_keeper__stop(void);
+bool wt_keeper__slept(void); /* the machine was suspended since the keeper last looked */
 void wt_keeper__bar(void); /* from now on none is started in this process */
 bool wt_keeper__running(void);
 void wt_follow__install(struct hsa_table *amd);

@@ -21,10 +21,13 @@
 #define CLOCK_NS    250000000ull
 #define CLOCK_FIRST 1000000ull /* then twice as long each time: a short life has pairs, too */
 #define IDLE_NS	    20000000ull
+#define SUSPENDED_NS 1000000 /* CLOCK_BOOTTIME went on by more than that on its own */
+#define UNKNOWN	    INT64_MIN
 #define SCAN_NS	    200000ull  /* signals that are not ours are pending … */
 #define SCAN_MAX_NS 2000000ull /* … and nothing happened for a while */
 
 static pthread_t thread;
+static _Atomic int64_t slept_ns = UNKNOWN; /* see slept_at_least() */
 static _Atomic uint32_t stop_word;
 
 static struct wt_lock *keeper_lock(void)
@@ -46,7 +49,7 @@ static void check_collector(void)
 	uint32_t state = atomic_load_explicit(&session->state, memory_order_relaxed);
 
 	if (state >= WT_COLLECTOR_STOPPING ||
-		(int64_t)(wt_clock__boottime_ns() - beat) > (int64_t)WT_COLLECTOR_GONE_NS)
+		(int64_t)(wt_clock__monotonic_ns() - beat) > (int64_t)WT_COLLECTOR_GONE_NS)
 		wt_process__stop();
 }
 
@@ -67,20 +70,54 @@ static uint64_t scan(uint64_t pause)
 	return pause > took * 10 ? pause : took * 10;
 }
 
+/* How far CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC, at least: a suspend alone changes it. */
+static int64_t slept_at_least(void)
+{
+	uint64_t boot = wt_clock__boottime_ns();
+
+	/* a thread that loses the CPU in between finds less, never more */
+	return (int64_t)(boot - wt_clock__monotonic_ns());
+}
+
+bool wt_keeper__slept(void)
+{
+	int64_t known = atomic_load_explicit(&slept_ns, memory_order_relaxed);
+
+	return known != UNKNOWN && slept_at_least() - known > SUSPENDED_NS;
+}
+
+/* How long ago, awake, it was last seen that the machine had not been suspended; 0: it was not. */
+static uint32_t suspended(uint64_t *seen_ns)
+{
+	uint64_t gap = wt_clock__monotonic_ns() - *seen_ns;
+	bool slept = wt_keeper__slept();
+	int64_t now = slept_at_least(), known = atomic_load_explicit(&slept_ns, memory_order_relaxed);
+
+	*seen_ns += gap;
+	if (known == UNKNOWN || now > known)
+		atomic_store_explicit(&slept_ns, now, memory_order_relaxed);
+	return !slept ? 0 : gap < UINT32_MAX ? (uint32_t)gap : UINT32_MAX;
+}
+
 static void *keep(void *arg)
 {
 	uint64_t next_clock = 0, clock_step = CLOCK_FIRST, pause = SCAN_NS;
+	uint64_t seen_ns = wt_clock__monotonic_ns();
 
 	wt_tls.nest++; /* nothing that this thread does is the application's */
 	prctl(PR_SET_NAME, "wavetap");
 	(void)arg;
 	while (!atomic_load_explicit(&stop_word, memory_order_acquire)) {
-		uint64_t now = wt_clock__boottime_ns();
+		uint64_t now = wt_clock__monotonic_ns();
+		uint32_t gap_ns;
 
 		if (wt_hsa__recording()) {
 			pause = scan(pause);
-			if (now >= next_clock) {
-				wt_devices__sample_all();
+			gap_ns = suspended(&seen_ns);
+			if (gap_ns)
+				clock_step = CLOCK_FIRST; /* the rate, too, may be another */
+			if (now >= next_clock || gap_ns) {
+				wt_devices__sample_all(gap_ns);
 				check_collector();
 				next_clock = now + clock_step;
 				clock_step = clock_step * 2 < CLOCK_NS ? clock_step * 2 : CLOCK_NS;

@@ -83,7 +83,9 @@ static struct wt_rec_sdma_end end_of_copy(uint64_t signal, const struct wt_pendi
 	};
 	struct hsa_copy_time time = {0};
 
-	if (fired && AMD(hsa_amd_profiling_get_async_copy_time,
+	if (fired && !wt_device__runtime_holds(what->device))
+		rec.rec.id = WT_LOST_TIME_NO_CLOCK;
+	else if (fired && AMD(hsa_amd_profiling_get_async_copy_time,
 			     hsa_amd_profiling_get_async_copy_time_fn)(
 			     (hsa_signal){signal}, &time) == HSA_OK) {
 		rec.start_ns = time.start;
