@@ -123,7 +123,9 @@ static void put_gpu(struct vg_tree *t, int i, int gpu_cnt, const struct vg_model
 	uint32_t arrays = vg_model__array_cnt(m);
 	uint32_t first_cu = FIRST_SIMD + (uint32_t)i * arrays * m->cu_per_array;
 	int node = i + 1, caches = put_caches(t, node, m, first_cu);
+	bool xgmi = m->sdma_xgmi_cnt > 0;
 	int links = vg_sysfs__links(t, node, gpu_cnt);
+	int peers = vg_sysfs__peer_links(t, node, gpu_cnt, xgmi);
 	char dir[128];
 
 	snprintf(dir, sizeof dir, VG_NODES "/%d", node);
@@ -131,19 +133,20 @@ static void put_gpu(struct vg_tree *t, int i, int gpu_cnt, const struct vg_model
 	vg_tree__in(t, dir, "name", "%s\n", m->codename);
 	vg_tree__in(t, dir, "properties",
 		"cpu_cores_count 0\nsimd_count %u\nmem_banks_count 1\ncaches_count %d\n"
-		"io_links_count %d\np2p_links_count 0\ncpu_core_id_base 0\n"
+		"io_links_count %d\np2p_links_count %d\ncpu_core_id_base 0\n"
 		"simd_id_base %u\nmax_waves_per_simd %u\nlds_size_in_kb %u\n"
 		"gds_size_in_kb 0\nnum_gws 64\nwave_front_size %u\narray_count %u\n"
 		"simd_arrays_per_engine %u\ncu_per_simd_array %u\nsimd_per_cu %u\n"
 		"max_slots_scratch_cu 32\ngfx_target_version %u\nvendor_id 4098\ndevice_id %u\n"
-		"location_id %u\ndomain 0\ndrm_render_minor %d\nhive_id 0\nnum_sdma_engines %u\n"
+		"location_id %u\ndomain 0\ndrm_render_minor %d\nhive_id %llu\nnum_sdma_engines %u\n"
 		"num_sdma_xgmi_engines %u\nnum_sdma_queues_per_engine %u\nnum_cp_queues %u\n"
 		"max_engine_clk_fcompute %u\nlocal_mem_size 0\nfw_version %u\ncapability %u\n"
 		"debug_prop %u\nsdma_fw_version %u\nunique_id %llu\nnum_xcc %u\n"
 		"max_engine_clk_ccompute %d\n",
-		m->cu_cnt * m->simd_per_cu, caches, links, first_cu, m->simd_waves, m->lds_kib,
-		m->wave_size, arrays, m->arrays_per_engine, m->cu_per_array, m->simd_per_cu,
-		m->gfx_target_version, m->device_id, VG_PCI_BUS(i) << 8, VG_MINOR0 + i, m->sdma_cnt,
+		m->cu_cnt * m->simd_per_cu, caches, links + (xgmi ? peers : 0), xgmi ? 0 : peers,
+		first_cu, m->simd_waves, m->lds_kib, m->wave_size, arrays, m->arrays_per_engine,
+		m->cu_per_array, m->simd_per_cu, m->gfx_target_version, m->device_id,
+		VG_PCI_BUS(i) << 8, VG_MINOR0 + i, xgmi && peers ? VG_HIVE_ID : 0, m->sdma_cnt,
 		m->sdma_xgmi_cnt, m->sdma_queues, m->cp_queues, m->sclk_max, m->mec_fw,
 		vg_model__capability(m), m->debug_prop, m->sdma_fw, VG_UNIQUE_ID(i), m->xcc_cnt,
 		CPU_MHZ);

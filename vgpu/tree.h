@@ -26,6 +26,7 @@ void vg_tree__in(struct vg_tree *t, const char *dir, const char *name, const cha
 
 void vg_sysfs__kfd(struct vg_tree *t, const struct vg_conf *conf); /* topology */
 int vg_sysfs__links(struct vg_tree *t, int node, int gpu_cnt);     /* their number */
+int vg_sysfs__peer_links(struct vg_tree *t, int node, int gpu_cnt, bool xgmi);
 void vg_sysfs__pci(struct vg_tree *t, int gpu, const struct vg_model *m);
 void vg_sysfs__hwmon(struct vg_tree *t, int gpu, const char *device, const struct vg_model *m);
 /* The files whose contents change: all of them, or those that a path concerns. */
@@ -36,7 +37,8 @@ void vg_tree__overlay(struct vg_tree *t, const char *dir);
 /* Writes the gpu_metrics file of a model; returns its length, 0 if there is no room. */
 size_t vg_metrics(const struct vg_model *m, unsigned busy_percent, void *out, size_t room);
 
-#define VG_HWMON0       1000 /* no machine has so many sensors of its own */
+#define VG_HWMON0       1000                  /* no machine has so many sensors of its own */
+#define VG_HIVE_ID      0x5647505548495645ull /* of the GPUs that xGMI connects */
 #define VG_UNIQUE_ID(i) (0x5647505500000000ull + (unsigned)(i))
 
 /* PCI: bus 3 and up, device 0, function 0. */
