@@ -26,7 +26,7 @@ static bool say_hello(enum wt_file_kind kind, uint32_t process, uint32_t number,
 	union {
 		struct cmsghdr head;
 		char space[CMSG_SPACE(sizeof(int))];
-	} control = {0};
+	} control = {.space = {0}};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 	bool sent = false;
 	int sock;

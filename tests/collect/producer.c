@@ -35,7 +35,7 @@ static int hello(
 	union {
 		struct cmsghdr head;
 		char space[CMSG_SPACE(sizeof(int))];
-	} control = {0};
+	} control = {.space = {0}};
 	struct msghdr head = {.msg_iov = &part, .msg_iovlen = 1};
 	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int rc;

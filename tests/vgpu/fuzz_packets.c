@@ -147,7 +147,8 @@ static void run_aql(struct vg_queue *q)
 		if (did == VG_STEP_BLOCKED && ++blocked % 16)
 			settle_signals();
 		else if (did == VG_STEP_BLOCKED) /* `x & 0 > 5` comes true at no time */
-			ring[q->read % RING] = (union abi_packet){.header = ABI_PACKET_BARRIER_AND};
+			ring[q->read % RING] = (union abi_packet){
+				.barrier = {.header = ABI_PACKET_BARRIER_AND}};
 		need(step < 1000000, "no progress");
 	}
 	need(vg_aql__step(q) == VG_STEP_IDLE, "nothing is left");
