@@ -76,6 +76,7 @@ enum abi_packet_type {
 };
 #define ABI_HEADER_TYPE_MASK   0xffu
 #define ABI_HEADER_BARRIER_BIT (1u << 8)
+#define ABI_SETUP_DIMENSIONS   3u /* of a dispatch: 1 to 3 */
 
 enum abi_vendor_format {
 	ABI_VENDOR_PM4_IB = 1,        /* undocumented: ROCr's instruction cache invalidation */

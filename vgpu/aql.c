@@ -4,6 +4,7 @@
  * from the packets before it, its end from its duration, and its completion is delivered when real
  * time has passed that end. So stamps are exact, however late this thread got the CPU.
  */
+#include "fault.h"
 #include "vgpu.h"
 
 #include <linux/kfd_ioctl.h>
@@ -400,8 +401,22 @@ static bool is_stalled(struct vg_queue *q, const union abi_packet *p, unsigned t
 	return act == VG_FAULT_STALLS && vg_fault__stalled(q);
 }
 
+/* The queue stops at a packet that the packet processor refuses: it stays where it is. */
+static void refuse(
+	struct vg_queue *q, struct vg_flight *f, unsigned type, const struct vg_fault_code *why)
+{
+	struct vg_blit_result did = {.kind = record_kind(&q->head, type)};
+
+	TRACE(1, "queue %u packet %llu is refused: %s", q->id, (unsigned long long)f->index,
+		why->name);
+	if (vg_proc()->spool.header)
+		record(q, f, &q->head, &did, 0, NULL);
+	vg_fault__queue_error(q, why);
+}
+
 static enum vg_step step(struct vg_queue *q)
 {
+	const struct vg_fault_code *wrong;
 	uint64_t i = q->read;
 	struct vg_flight f = {.index = i};
 	union abi_packet *p = &q->head;
@@ -409,6 +424,8 @@ static enum vg_step step(struct vg_queue *q)
 	bool struck;
 
 	vg_aql__complete_due(q);
+	if (atomic_load_explicit(&q->halted, memory_order_relaxed))
+		return VG_STEP_STALLED;
 	if (!covered(q, i))
 		return VG_STEP_IDLE;
 	if (!is_valid(q, i)) {
@@ -423,6 +440,13 @@ static enum vg_step step(struct vg_queue *q)
 	if (is_stalled(q, p, type, i))
 		return VG_STEP_STALLED;
 	f.start = start_of(q, p);
+	wrong = vg_packet__wrong(p);
+	if (wrong && q->flight_cnt)
+		return VG_STEP_LATER; /* what runs comes to its end */
+	if (wrong) {
+		refuse(q, &f, type, wrong);
+		return VG_STEP_STALLED;
+	}
 	if (type == ABI_PACKET_DISPATCH)
 		f.start += vg_proc()->conf.cost.packet_ns[VG_COST_DISPATCH];
 	if (any_dependency(p, type) && !vg_aql__unblocked(q)) {

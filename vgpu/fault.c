@@ -222,7 +222,7 @@ static void gpu_reset(int gpu)
  * there. Without such a place (no support for exceptions when the queue was made) the code goes
  * into the queue's signal queue_inactive_signal, as from the trap handler or the packet processor.
  */
-static void queue_error(struct vg_queue *q, const struct vg_fault_code *code)
+void vg_fault__queue_error(struct vg_queue *q, const struct vg_fault_code *code)
 {
 	const struct abi_save_area *area = q->save_area;
 	struct abi_signal *signal;
@@ -264,7 +264,7 @@ void vg_fault__strike(struct vg_queue *q, uint64_t index, uint64_t start)
 		memory_fault(r, q->gpu);
 		break;
 	case VG_FAULT_QUEUE_ERROR:
-		queue_error(q, r->code);
+		vg_fault__queue_error(q, r->code);
 		break;
 	case VG_FAULT_LOST:
 		atomic_store(&s->lost[q->gpu], true);

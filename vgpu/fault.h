@@ -44,6 +44,7 @@ struct vg_fault_code {
 	uint32_t exception; /* number of the KFD's exception (EC_QUEUE_*): the bit is one less */
 	uint32_t inactive;  /* bit in the signal queue_inactive_signal */
 };
+const struct vg_fault_code *vg_fault__code(const char *name); /* NULL: none of that name */
 
 #define VG_FAULT_ANY     UINT64_MAX
 #define VG_FAULT_FOREVER UINT64_MAX

@@ -114,15 +114,19 @@ static bool read_reason(const char *s, struct vg_fault_rule *r, void *to)
 	return false;
 }
 
+const struct vg_fault_code *vg_fault__code(const char *name)
+{
+	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+		if (!strcmp(name, codes[i].name))
+			return &codes[i];
+	return NULL;
+}
+
 static bool read_code(const char *s, struct vg_fault_rule *r, void *to)
 {
 	(void)to;
-	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-		if (!strcmp(s, codes[i].name)) {
-			r->code = &codes[i];
-			return true;
-		}
-	return false;
+	r->code = vg_fault__code(s);
+	return r->code != NULL;
 }
 
 /* ---- fields ---- */

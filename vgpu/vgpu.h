@@ -383,6 +383,12 @@ unsigned vg_sdma_length(const uint32_t *dwords); /* in dwords; 0: unknown */
 void vg_flight__push(struct vg_queue *q, const struct vg_flight *f);
 struct vg_flight vg_flight__pop(struct vg_queue *q);
 
+/* ---- packet.c ---- */
+
+struct vg_fault_code;
+/* Why the packet processor refuses this packet; NULL: it does not. */
+const struct vg_fault_code *vg_packet__wrong(const union abi_packet *p);
+
 /* ---- fault.c: faults on request ---- */
 
 enum vg_fault_act { VG_FAULT_NONE, VG_FAULT_STALLS, VG_FAULT_STRIKES };
@@ -393,6 +399,8 @@ enum vg_fault_act vg_fault__packet(
 	struct vg_queue *q, uint64_t index, uint64_t start, uint64_t kernel_object);
 bool vg_fault__stalled(struct vg_queue *q); /* still; else what follows starts after the stall */
 void vg_fault__strike(struct vg_queue *q, uint64_t index, uint64_t start);
+/* Stops the queue for good, and tells its program. */
+void vg_fault__queue_error(struct vg_queue *q, const struct vg_fault_code *code);
 void vg_fault__interrupt(struct vg_queue *q, uint64_t index, uint32_t event);
 int vg_fault__call(int kind, int gpu, uint64_t bytes); /* 0, or the error it fails with */
 bool vg_fault__gpu_lost(int gpu);

@@ -127,6 +127,12 @@ static union abi_packet any_packet(void)
 			fuzz_below(&fuzz, 5) ? any_arguments(p.dispatch.grid[0]) : 0;
 		if (fuzz_below(&fuzz, 2))
 			p.dispatch.kernel_object = any_place(64, 64);
+		if (fuzz_below(&fuzz, 8)) { /* else it is refused, probably */
+			p.dispatch.setup = (uint16_t)(1 + fuzz_below(&fuzz, 3));
+			p.dispatch.group_segment_size = fuzz_below(&fuzz, 65536);
+			for (int i = 0; i < 3; i++)
+				p.dispatch.workgroup[i] = (uint16_t)(1 + fuzz_below(&fuzz, 10));
+		}
 	}
 	return p;
 }
@@ -144,6 +150,13 @@ static void run_aql(struct vg_queue *q)
 		need(q->read <= aql.write_dispatch_id, "nothing beyond the write index");
 		need(q->flight_cnt <= VG_MAX_FLIGHT, "too many in flight");
 		need(aql.read_dispatch_id <= q->read, "the read index shows what was read");
+		if (q->halted) {
+			union abi_packet *p = &ring[q->read % RING];
+
+			need(vg_packet__wrong(p) != NULL, "halted by a packet that is right");
+			*p = (union abi_packet){.header = ABI_PACKET_BARRIER_AND};
+			q->halted = false;
+		}
 		if (did == VG_STEP_BLOCKED && ++blocked % 16)
 			settle_signals();
 		else if (did == VG_STEP_BLOCKED) /* `x & 0 > 5` comes true at no time */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "fault.h"
 #include "vgpu.h"
 
 #define RING 64 /* packets */
@@ -65,6 +66,7 @@ static union abi_packet dispatch(struct abi_signal *s, bool barrier)
 {
 	return (union abi_packet){
 		.dispatch = {.header = ABI_PACKET_DISPATCH | (barrier ? ABI_HEADER_BARRIER_BIT : 0),
+			.setup = 1,
 			.grid = {64, 1, 1},
 			.workgroup = {64, 1, 1},
 			.kernel_object = 0x1000,
@@ -394,18 +396,15 @@ static void barrier_or(void **state)
 }
 
 /* Only barriers have dependencies: other packets carry other things in those places. */
-static void others_wait_for_nothing(void **state)
+static void agents_wait_for_nothing(void **state)
 {
-	struct abi_signal done = {.value = 2};
+	struct abi_signal done = {.value = 1};
 	union abi_packet agent = barrier(ABI_PACKET_AGENT, &done, true, NULL, NULL);
-	union abi_packet unknown = barrier(77, &done, true, NULL, NULL);
 
 	(void)state;
 	for (int i = 0; i < ABI_BARRIER_DEPS; i++)
-		agent.barrier.dep_signal[i] = unknown.barrier.dep_signal[i] = 0x1234567;
-	write_packet(agent);
-	ring_bell(write_packet(unknown));
-	assert_int_equal(vg_aql__step(q), VG_STEP_DONE);
+		agent.barrier.dep_signal[i] = 0x1234567;
+	ring_bell(write_packet(agent));
 	assert_int_equal(vg_aql__step(q), VG_STEP_DONE);
 	drain();
 	assert_int_equal(done.value, 0);
@@ -682,12 +681,70 @@ static void sdma_words(void **state)
 	assert_true(vg_sdma_compare(0, 0, 9));
 }
 
+static void refused_packets(void **state)
+{
+	static const struct {
+		const char *why;
+		uint16_t header, setup, workgroup;
+		uint32_t group;
+		uint64_t object;
+	} cases[] = {
+		{"invalid-dimension", ABI_PACKET_DISPATCH, 0, 64, 0, 0x1000},
+		{"invalid-workgroup", ABI_PACKET_DISPATCH, 1, 0, 0, 0x1000},
+		{"invalid-workgroup", ABI_PACKET_DISPATCH, 1, 1025, 0, 0x1000},
+		{"invalid-group-memory", ABI_PACKET_DISPATCH, 1, 64, 65537, 0x1000},
+		{"invalid-code", ABI_PACKET_DISPATCH, 1, 64, 0, 0},
+		{"invalid-packet", 0xff, 1, 64, 0, 0x1000},
+		{"invalid-vendor-packet", ABI_PACKET_VENDOR, 0x77, 64, 0, 0x1000},
+		{NULL, ABI_PACKET_DISPATCH, 1, 1024, 65536, 0x1000},
+		{NULL, ABI_PACKET_DISPATCH, 3, 64, 0, 0x1000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct abi_signal inactive = {.value = 0}, before = {.value = 1}, s = {.value = 1};
+		union abi_packet p = dispatch(&s, false);
+		const struct vg_fault_code *code;
+
+		p.header = cases[i].header;
+		p.dispatch.setup = cases[i].setup;
+		p.dispatch.workgroup[0] = cases[i].workgroup;
+		p.dispatch.group_segment_size = cases[i].group;
+		p.dispatch.kernel_object = cases[i].object;
+		code = vg_packet__wrong(&p);
+		if (!cases[i].why) {
+			assert_null(code);
+			continue;
+		}
+		assert_string_equal(code->name, cases[i].why);
+
+		/* the queue stops there, what came before ends, the program is told once */
+		q->halted = false;
+		aql.queue_inactive_signal = (uintptr_t)&inactive;
+		write_packet(dispatch(&before, false));
+		ring_bell(write_packet(p));
+		for (int step = 0; step < 100000 && !q->halted; step++)
+			vg_aql__step(q);
+		assert_int_equal(before.value, 0);
+		assert_int_equal(s.value, 1);
+		assert_int_equal(inactive.value, code->inactive);
+		assert_true(q->halted);
+		assert_int_equal(vg_aql__step(q), VG_STEP_STALLED);
+		assert_int_equal(inactive.value, code->inactive);
+		assert_int_equal(q->read, aql.write_dispatch_id - 1);
+		q->read++;
+	}
+	aql.queue_inactive_signal = 0;
+	q->halted = false;
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_runs_without_a_doorbell),
+		TEST(refused_packets),
 		TEST(overwritten_doorbell),
 		TEST(reserved_but_not_written),
 		TEST(overlap_without_the_barrier_bit),
@@ -701,7 +758,7 @@ int main(void)
 		TEST(so_many_at_a_time),
 		TEST(pm4_takes_what_it_is_told),
 		TEST(barrier_or),
-		TEST(others_wait_for_nothing),
+		TEST(agents_wait_for_nothing),
 		TEST(barrier_value),
 		TEST(shared_signal_counts_down),
 		TEST(ring_wraps),
