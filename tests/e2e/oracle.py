@@ -126,7 +126,7 @@ class Log:
     """A log of vgpu-run: JSON lines, see docs/VGPU.md. A process's own line ends its part."""
 
     def __init__(self, path):
-        self.packets = []
+        self.packets, self.faults = [], []
         self.processes = {}  # (pid, image): totals
         self._pending, self._queues = [], {}
         with open(path) as lines:
@@ -146,6 +146,9 @@ class Log:
             self._queues[line["queue"]] = line.get("hsa_queue_id")
             return
         if kind == "queue_change":
+            return
+        if kind == "fault":
+            self.faults.append(line)
             return
         if kind == "process":
             process = (line["pid"], line["image"])

@@ -26,6 +26,11 @@ def faulty(*rules, program=(HSA,), limit=100, options=()):
     return subprocess.CompletedProcess(args, q.returncode, out, err), load(path)
 
 
+def ended_by(words, r, error):
+    """ROCr aborted with these words, or (HIP 7) a HIP call returned this error."""
+    return r.returncode == -signal.SIGABRT and words in r.stderr or r.returncode == 2 and error in r.stderr
+
+
 def barriers(log):
     return sorted(packets(log, kind="barrier"), key=lambda b: b["index"])
 
@@ -78,16 +83,16 @@ for reason, mask, text in (("not-present", 1, "Page not present or supervisor pr
           [b["end"] is not None for b in barriers(log)] == [True] * 5 + [False], barriers(log))
     check("in the log", [(x["fault"], x["index"], x["address"]) for x in faults(log)] ==
           [("memory", 5, 0x123456000)], faults(log))
-    # The program does not wait for the GPU: while it does, ROCr 5.2 may look at memory only, in both
-    # threads, and then never hears of the event.
-    r, log = faulty("memory,kernel=work_long,nth=4,address=0x1000,reason=" + reason,
-                    program=(HIP, "hang"), options=("--kernel-ns", "0"))
-    check("HIP aborts", r.returncode == -signal.SIGABRT, r.returncode)
-    check("with ROCr's words", "Memory access fault by GPU node-1" in r.stderr and "on address 0x1000" in r.stderr
-          and text in r.stderr, r.stderr)
-    long = sorted(packets(log, kernel="_Z9work_longv"), key=lambda k: k["index"])
-    check("the fourth kernel struck and has no end", [k["end"] is None for k in long] == [False] * 3 + [True] and
-          [(x["queue"], x["index"]) for x in faults(log)] == [(long[3]["queue"], long[3]["index"])], log)
+    # ROCr 5.2 may look at memory only, in both threads, while the program waits for the GPU, and then never
+    # hears of the event: there the program waits for something else.
+    program, kernel = ((HIP, "counted", "8"), "_Z10work_emptyv") if has_exceptions else ((HIP, "hang"), "_Z9work_longv")
+    r, log = faulty("memory,kernel=%s,nth=4,address=0x1000,reason=%s" % (kernel, reason), program=program,
+                    options=("--kernel-ns", "0"))
+    check("HIP ends", ended_by("Memory access fault by GPU node-1", r, "illegal memory access"), r.returncode, r.stderr)
+    check("ROCr says why", "on address 0x1000" in r.stderr and text in r.stderr or r.returncode == 2, r.stderr)
+    struck = [(k["queue"], k["index"]) for k in packets(log, kernel=kernel) if k["end"] is None]
+    f = faults(log)
+    check("the kernel that it struck has no end", len(f) == 1 and (f[0]["queue"], f[0]["index"]) in struck, log)
 
 # ---- queue errors ----
 for code, status, number in (("illegal-instruction", 0x2a, 4), ("aperture-violation", 0x29, 6), ("trap", 0x1016, 2),
@@ -104,8 +109,7 @@ if has_exceptions:
         r, log = faulty("%s,queue=%d,packet=2" % (kind, queue))
         check("the handler is told", r.stdout.startswith("event 1\n2 packets complete\n"), r.stdout, r.stderr)
         r, log = faulty(kind + ",kernel=work_empty", program=(HIP, "counted", "8"))
-        check("HIP aborts", r.returncode == -signal.SIGABRT and "HW Exception by GPU node-1" in r.stderr,
-              r.returncode, r.stderr)
+        check("HIP ends", ended_by("HW Exception by GPU node-1", r, ""), r.returncode, r.stderr)
 r, log = faulty("lost,kernel=work_empty", program=(HIP, "counted", "8"))
 check("a program on a lost GPU does not succeed", r.returncode != 0, r.returncode, r.stderr)
 check("no kernel is complete", {k["end"] for k in packets(log, kernel="_Z10work_emptyv")} == {None}, log)
@@ -121,7 +125,9 @@ check("not counted", processes(log)[0]["interrupts"] == sum(p["interrupt"] for p
 
 # ---- calls that fail ----
 r, log = faulty("create-queue")
-check("no queue", r.returncode == 2 and r.stdout.startswith("hsa_queue_create"), r.stdout, r.stderr)
+# ROCr 7.2 fails an assertion of its own where it takes back what it had of the queue.
+check("no queue", r.returncode == 2 and r.stdout.startswith("hsa_queue_create") or
+      r.returncode == -signal.SIGABRT and "ReleaseQueueMainScratch" in r.stderr, r.stdout, r.stderr)
 check("in the log", {x["fault"] for x in faults(log)} == {"create-queue"})
 r, log = faulty("alloc,above=100M", program=(HIP, "big"))
 check("hipMalloc says so", r.returncode == 0 and r.stdout == "out of memory, then 1 MiB\n", r.stdout, r.stderr)

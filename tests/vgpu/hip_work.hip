@@ -388,6 +388,17 @@ int main(int argc, char **argv)
 			CK(hipFree(d));
 		}
 	}
+	if (!strcmp(what, "launch-and-ask")) { /* never waits: asks, until an error or for ever */
+		for (int i = 0; i < 10; i++)
+			work_empty<<<1, 64>>>();
+		for (;;) {
+			hipError_t e = hipStreamQuery(0);
+
+			if (e != hipSuccess && e != hipErrorNotReady)
+				return 3;
+			usleep(10000);
+		}
+	}
 	if (!strcmp(what, "big")) { /* too much, then less */
 		char *d;
 		hipError_t e = hipMalloc(&d, 256 << 20);
