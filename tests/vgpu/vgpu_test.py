@@ -10,8 +10,8 @@ BUILD = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "."
 RUN = os.path.join(BUILD, "vgpu-run")
 HIP = os.path.join(BUILD, "vgpu_hip_work")
 TMP = tempfile.mkdtemp(prefix="vgpu-e2e-")
-STATE = os.path.join(TMP, "state")  # private directories: apart from other programs' on this machine
-os.mkdir(STATE)
+# Private directories: apart from other programs' on this machine, in memory as those of real use.
+STATE = tempfile.mkdtemp(prefix="vgpu-e2e-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else TMP)
 wrong = 0
 
 
@@ -23,7 +23,7 @@ def check(what, ok, *details):
 
 
 def end():
-    subprocess.run(["rm", "-rf", TMP])
+    subprocess.run(["rm", "-rf", TMP, STATE])
     print("%d wrong" % wrong if wrong else "ok")
     sys.exit(wrong != 0)
 
