@@ -168,9 +168,9 @@ static void dmabuf_is_the_memory(void **state)
 	assert_int_equal(info.flags, VRAM);
 
 	assert_int_equal(vg_mem__import(fd, (uintptr_t)other, &handle), 0);
-	assert_string_equal(other, "one");
+	assert_string_equal((const char *)other, "one");
 	strcpy((char *)other, "two");
-	assert_string_equal(own, "two");
+	assert_string_equal((const char *)own, "two");
 	assert_int_equal(vg_mem__vram_used(0), SIZE); /* counted once */
 	assert_true(vg_mem__range((uintptr_t)other + 5, &base, &size));
 	assert_int_equal(base, (uintptr_t)other);
@@ -180,9 +180,9 @@ static void dmabuf_is_the_memory(void **state)
 	assert_int_equal(vg_mem__free(a.handle), 0); /* who made it lets go first */
 	munmap(own, SIZE);
 	plain = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	assert_string_equal(plain, "two");
+	assert_string_equal((const char *)plain, "two");
 	strcpy((char *)plain, "three");
-	assert_string_equal(other, "three");
+	assert_string_equal((const char *)other, "three");
 	assert_int_not_equal(ftruncate(fd, 4096), 0); /* nobody can take it away */
 	assert_int_not_equal(ftruncate(fd, 1 << 20), 0);
 	munmap(plain, SIZE);
