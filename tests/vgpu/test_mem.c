@@ -350,7 +350,7 @@ static void other_process(void **state)
 	strcpy((char *)p, "from the parent");
 	assert_int_equal(vg_mem__ipc_export(&e), 0);
 	assert_int_equal(import_in_child(&e, "from the parent", "from the child"), 0);
-	assert_string_equal(p, "from the child");
+	assert_string_equal((const char *)p, "from the child");
 	for (int i = 0; i < 3; i++) { /* each word matters */
 		e.share_handle[i] ^= 1u << 21;
 		assert_int_equal(import_in_child(&e, "from the child", ""), 1);
