@@ -192,8 +192,15 @@ struct abi_kfd_ipc_import {
 #define ABI_KFD_IPC_EXPORT 0x81
 static_assert(sizeof(struct abi_kfd_ipc_export) == 32, "IPC export handle");
 static_assert(sizeof(struct abi_kfd_ipc_import) == 48, "IPC import handle");
+struct abi_kfd_runtime_enable {
+	uint64_t r_debug;
+	uint32_t mode_mask;
+	uint32_t capabilities_mask;
+};
+#define ABI_RUNTIME_ENABLE 1u /* of mode_mask */
 static_assert(sizeof(struct abi_kfd_export_dmabuf) == 16, "export dmabuf");
 static_assert(sizeof(struct abi_kfd_available_memory) == 16, "available memory");
+static_assert(sizeof(struct abi_kfd_runtime_enable) == 16, "runtime enable");
 
 /* Head of a queue's context save area, which the thunk fills in (hsakmttypes.h). */
 struct abi_save_area {

@@ -40,6 +40,7 @@ union kfd_args {
 	struct kfd_ioctl_import_dmabuf_args import;
 	struct abi_kfd_ipc_export ipc_export;
 	struct abi_kfd_ipc_import ipc_import;
+	struct abi_kfd_runtime_enable runtime;
 };
 
 static int gpu_index(uint32_t gpu_id)
@@ -298,6 +299,16 @@ static int alloc_gws(union kfd_args *a)
 	return 0;
 }
 
+/* A runtime is here to which a debugger could attach: one a process, until it is disabled. */
+static int runtime_enable(union kfd_args *a)
+{
+	_Atomic uint32_t *enabled = &vg_proc()->runtime_enabled;
+	uint32_t want = a->runtime.mode_mask & ABI_RUNTIME_ENABLE;
+
+	a->runtime.capabilities_mask = 0;
+	return atomic_exchange_explicit(enabled, want, memory_order_relaxed) && want ? -EBUSY : 0;
+}
+
 static int nothing(union kfd_args *a)
 {
 	(void)a;
@@ -336,7 +347,7 @@ static const struct {
 	[0x21] = {"SET_XNACK_MODE", set_xnack_mode},
 	[0x23] = {"AVAILABLE_MEMORY", available_memory},
 	[0x24] = {"EXPORT_DMABUF", export_dmabuf},
-	[0x25] = {"RUNTIME_ENABLE", nothing},
+	[0x25] = {"RUNTIME_ENABLE", runtime_enable},
 	[ABI_KFD_IPC_IMPORT] = {"IPC_IMPORT_HANDLE", ipc_import},
 	[ABI_KFD_IPC_EXPORT] = {"IPC_EXPORT_HANDLE", ipc_export},
 };

@@ -479,6 +479,7 @@ struct vg_proc {
 	int kfd_fd, drm_fd[VG_MAX_GPUS];
 	uint64_t file_dev, kfd_ino, drm_ino[VG_MAX_GPUS];
 	char *bells[VG_MAX_GPUS];
+	_Atomic uint32_t runtime_enabled; /* kfd.c */
 
 	struct vg_mem_state *mem;
 	struct vg_file_state *file;
