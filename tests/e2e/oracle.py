@@ -223,7 +223,7 @@ def _differences(packet, operation, timed, tolerance):
             check("group segment", packet.group, operation.group)
             check("private segment", packet.private, operation.private)
         check("overlaps", not packet.barrier, bool(operation.overlaps))
-    if packet.kind == COPY and operation.bytes is not None:
+    if packet.kind in (COPY, FILL) and operation.bytes is not None:
         check("bytes", packet.bytes, operation.bytes)
     if timed and packet.done:
         for what, want, have in (("start", packet.start, operation.start),

@@ -12,13 +12,13 @@ SHARED_SIGNAL = "time.shared-signal"
 
 def queues(log):
     """Packets of each queue of the log in the order of the queues' creation. The HSA runtime's own
-    queue, on which it uploads code, is not of the program."""
+    queue, on which it uploads code (5.2) or invalidates caches (6.4), is not of the program."""
     out = {}
     for packet in log.packets:
         if not packet.sdma:
             out.setdefault((packet.process, packet.hsa_id), []).append(packet)
     return [sorted(packets, key=lambda p: p.index) for _, packets in sorted(out.items())
-            if not any(p.kind == "copy" and p.kernel is None for p in packets)]
+            if not any(p.kind == "pm4" or (p.kind == "copy" and p.kernel is None) for p in packets)]
 
 
 def is_self_test(packets):

@@ -35,9 +35,10 @@ INSERT INTO wt_symbol VALUES(1, 1);
 INSERT INTO wt_lane VALUES(1, 1, 1, 1, NULL), (2, 1, 1, NULL, NULL);
 INSERT INTO wt_shape VALUES(1, 1, 1, 256, 1, 1, 64, 1, 1, 512, 0, 0);
 INSERT INTO wt_shape(id, kind, overlaps) VALUES(2, 2, 0);
+INSERT INTO wt_shape(id, kind, symbol_id, overlaps) VALUES(3, 3, 1, 0);
 INSERT INTO wt_state VALUES(1, 1, NULL), (2, 0, 'time.shared-signal');
 """
-KERNELS = 20
+KERNELS, FILL = 20, 60
 
 
 def dispatch(index, end=True):
@@ -60,6 +61,7 @@ class Oracle(unittest.TestCase):
                            "engine": "sdma", "source": 1, "target": 2, "barrier_bit": False,
                            "start": 9000, "end": 9500, "bytes": 4096, "signal": 1,
                            "interrupt": False})
+        self.lines.append({**dispatch(FILL), "kind": "fill", "bytes": 64})
         self.lines.append({"kind": "process", "pid": 42, "image": 0, "lost": 0, "interrupts": 0})
         self.db = sqlite3.connect(self.folder / "t.db")
         self.db.executescript(TABLES)
@@ -68,6 +70,9 @@ class Oracle(unittest.TestCase):
                             (i + 1, 1000 + 100 * i, i))
         self.db.execute("INSERT INTO wt_op VALUES(100, 8000, 500, 2, 2, NULL, NULL, NULL, NULL)")
         self.db.execute("INSERT INTO wt_copy VALUES(100, 4096, 2, 1)")
+        self.db.execute("INSERT INTO wt_op VALUES(200, ?, 90, 3, 1, NULL, ?, NULL, NULL)",
+                        (1000 + 100 * FILL, FILL))
+        self.db.execute("INSERT INTO wt_copy VALUES(200, 64, 2, NULL)")
         self.addCleanup(self.db.close)
 
     def compare(self, **allowed):
@@ -121,7 +126,8 @@ class Oracle(unittest.TestCase):
                 "copy dropped": "DELETE FROM wt_op WHERE id = 100",
                 "copy twice": "INSERT INTO wt_op SELECT 101, start, duration, shape_id, lane_id,"
                               " api_id, packet, node, state_id FROM wt_op WHERE id = 100",
-                "copy's size": "UPDATE wt_copy SET bytes = 4095",
+                "copy's size": "UPDATE wt_copy SET bytes = 4095 WHERE id = 100",
+                "fill's size": "UPDATE wt_copy SET bytes = 65 WHERE id = 200",
                 "copy's start": f"UPDATE wt_op SET start = start - {beyond} WHERE id = 100",
                 "copy's end": f"UPDATE wt_op SET duration = duration - {beyond} WHERE id = 100",
         }.items():
