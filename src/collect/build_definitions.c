@@ -372,7 +372,7 @@ int wt_build__definition(struct wt_build *build, struct wt_build_process *proces
 		rc = add_status(build, process, rec, bytes);
 		break;
 	case WT_REC_SDMA:
-		rc = wt_build__sdma(build, process, (const void *)rec);
+		rc = wt_build__sdma(process, (const void *)rec);
 		break;
 	case WT_REC_SDMA_END:
 		rc = wt_build__sdma_end(build, process, (const void *)rec);

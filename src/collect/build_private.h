@@ -144,8 +144,7 @@ int wt_build__release_held(struct wt_build *build, struct wt_build_process *proc
 int wt_build__write_op(struct wt_build *build, const struct wt_store_op *op);
 
 /* build_sdma.c */
-int wt_build__sdma(
-	struct wt_build *build, struct wt_build_process *process, const struct wt_rec_sdma *rec);
+int wt_build__sdma(struct wt_build_process *process, const struct wt_rec_sdma *rec);
 int wt_build__sdma_end(struct wt_build *build, struct wt_build_process *process,
 	const struct wt_rec_sdma_end *end);
 int wt_build__flush_sdma(struct wt_build *build, struct wt_build_process *process);

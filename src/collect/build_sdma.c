@@ -45,13 +45,8 @@ static int write_copy(struct wt_build *build, struct wt_build_process *process,
 	return wt_build__write_op(build, &op);
 }
 
-int wt_build__sdma(
-	struct wt_build *build, struct wt_build_process *process, const struct wt_rec_sdma *rec)
+int wt_build__sdma(struct wt_build_process *process, const struct wt_rec_sdma *rec)
 {
-	const struct wt_rec_sdma_end none = {.rec.id = WT_LOST_TIME_SHARED_SIGNAL};
-
-	if (!rec->number)
-		return write_copy(build, process, rec, &none);
 	return wt_vec__push(&process->open_copies, *rec);
 }
 
@@ -67,7 +62,7 @@ int wt_build__sdma_end(
 		process->open_copies.cnt--;
 		for (; i < process->open_copies.cnt; i++)
 			process->open_copies.data[i] = process->open_copies.data[i + 1];
-		return write_copy(build, process, &rec, end);
+		return end->rec.id == WT_SDMA_REFUSED ? 0 : write_copy(build, process, &rec, end);
 	}
 	return -EINVAL;
 }

@@ -217,9 +217,9 @@ struct wt_rec_status {
 static_assert(sizeof(struct wt_rec_status) == 32, "status record");
 
 /*
- * A copy by hsa_amd_memory_async_copy*: written when it was submitted, so that
- * it is known of whatever happens. Its times come with a WT_REC_SDMA_END of the
- * same number; number 0: nothing will follow, its times cannot be had.
+ * A copy by hsa_amd_memory_async_copy*: written before it is submitted, so that
+ * it is known of whatever happens. What became of it comes with a
+ * WT_REC_SDMA_END of the same number.
  */
 struct wt_rec_sdma {
 	struct wt_rec rec;	/* id: device number of the GPU that copied */
@@ -236,7 +236,8 @@ struct wt_rec_sdma {
 static_assert(sizeof(struct wt_rec_sdma) == 64, "SDMA record");
 
 struct wt_rec_sdma_end {
-	struct wt_rec rec;	/* id: 0, or enum wt_lost: why there are no times */
+	struct wt_rec rec;	/* id: 0, or enum wt_lost: why there are no times, or: */
+#define WT_SDMA_REFUSED UINT32_MAX /* there was no copy: the runtime did not take it */
 	uint64_t number;
 	uint64_t start_ns;	/* as the runtime converted them */
 	uint64_t end_ns;

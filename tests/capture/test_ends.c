@@ -372,6 +372,41 @@ static void test_direct_doorbell(void **state)
 	end_queue(queue);
 }
 
+static uint64_t defined_at_copy;
+
+static uint64_t defined(void)
+{
+	return atomic_load(&wt_process.define.shared->head);
+}
+
+static hsa_status copy_refused(void *dst, hsa_agent dst_agent, const void *src, hsa_agent src_agent,
+	size_t bytes, uint32_t dep_cnt, const hsa_signal *deps, hsa_signal completion)
+{
+	(void)dst, (void)dst_agent, (void)src, (void)src_agent, (void)bytes, (void)dep_cnt;
+	(void)deps, (void)completion;
+	defined_at_copy = defined();
+	return HSA_ERROR;
+}
+
+/* A copy is known of before it can be made, and taken back if it is refused. */
+static void test_copy_is_announced(void **state)
+{
+	void *original = wt_hsa.amd_fn[HSA_AMD_hsa_amd_memory_async_copy];
+	hsa_signal signal = make_signal();
+	uint64_t before;
+
+	(void)state;
+	copy(signal); /* what comes with the first one is there */
+	wt_keeper__stop(); /* and nobody else defines */
+	before = defined();
+	wt_hsa.amd_fn[HSA_AMD_hsa_amd_memory_async_copy] = (void *)copy_refused;
+	copy(signal);
+	wt_hsa.amd_fn[HSA_AMD_hsa_amd_memory_async_copy] = original;
+	assert_true(defined_at_copy >= before + sizeof(struct wt_rec_sdma));
+	assert_int_equal(defined() - defined_at_copy, sizeof(struct wt_rec_sdma_end));
+	end_signal(signal);
+}
+
 /* The collector goes, then the runtime: no thread of ours is left to call it. */
 static void test_keeper_ends_without_collector(void **state)
 {
@@ -419,6 +454,7 @@ int main(void)
 		cmocka_unit_test(test_pool_mode),
 		cmocka_unit_test(test_no_keeper),
 		cmocka_unit_test(test_direct_doorbell),
+		cmocka_unit_test(test_copy_is_announced),
 		cmocka_unit_test(test_keeper_ends_without_collector),
 	};
 

@@ -409,6 +409,48 @@ static void test_in_flight_and_losses(void **state)
 	done();
 }
 
+static void sdma(uint64_t copy_number, uint64_t bytes)
+{
+	struct wt_rec_sdma rec = {
+		.rec = {WT_REC_SDMA, 0, 0}, .number = copy_number, .bytes = bytes};
+
+	define(&rec, sizeof(rec), NULL);
+}
+
+static void sdma_end(uint64_t copy_number, uint32_t why, uint64_t start_ns, uint64_t end_ns)
+{
+	struct wt_rec_sdma_end rec = {.rec = {WT_REC_SDMA_END, 0, why},
+		.number = copy_number,
+		.start_ns = start_ns,
+		.end_ns = end_ns};
+
+	define(&rec, sizeof(rec), NULL);
+}
+
+/* DMA copies: made, made without times, never made, and still open at the end. */
+static void test_dma(void **state)
+{
+	(void)state;
+	usual();
+	sdma(1, 100);
+	sdma(2, 200);
+	sdma(3, 300);
+	sdma(4, 400);
+	sdma_end(2, WT_LOST_TIME_SHARED_SIGNAL, 0, 0);
+	sdma_end(3, WT_SDMA_REFUSED, 0, 0);
+	sdma_end(1, 0, S, S + 50);
+	process_end(3);
+	build(0);
+	assert_int_equal(stats.copy_cnt, 3);
+	assert_int_equal(stats.in_flight_cnt, 1);
+	assert_int_equal(number("SELECT count(*) FROM wt_copy WHERE bytes = 300"), 0);
+	assert_int_equal(number("SELECT o.duration FROM wt_op o JOIN wt_copy c USING (id)"
+				" WHERE c.bytes = 100"),
+		50);
+	assert_int_equal(number("SELECT count FROM wt_lost WHERE cause = 'time.shared-signal'"), 1);
+	done();
+}
+
 /* Blit kernels: kind and bytes from the call, where it made this one alone. */
 static void test_blits(void **state)
 {
@@ -523,6 +565,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_generations, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_dense, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_in_flight_and_losses, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_dma, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_blits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_twice, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_device_twice, set_up, tear_down),

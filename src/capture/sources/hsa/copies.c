@@ -40,58 +40,65 @@ static bool wanted(hsa_signal completion)
 	return true;
 }
 
-static int64_t value_before(hsa_signal completion)
+/*
+ * Tells of the copy before the runtime is asked for it: it may be made, and the
+ * process killed, before that call returns. Gives the signal's value.
+ */
+static int64_t announce(hsa_signal completion, struct wt_rec_sdma *rec)
 {
+	static _Atomic uint64_t number_cnt;
+
 	/* its last use ends here, whatever it was */
 	wt_pending__part(completion.handle);
+	rec->number = 1 + atomic_fetch_add_explicit(&number_cnt, 1, memory_order_relaxed);
+	wt_define(&rec->rec, sizeof(*rec), NULL, 0);
 	return atomic_load_explicit(&((struct wt_signal *)completion.handle)->value,
 		memory_order_relaxed);
 }
 
-/* The runtime took the copy: tell of it, and see to its times. */
-static void follow(hsa_signal completion, struct wt_rec_sdma *rec, int64_t before)
+/* The runtime took the copy, or refused: see to its times, or say why there are none. */
+static void follow(hsa_signal completion, const struct wt_rec_sdma *rec, int64_t before,
+	hsa_status status)
 {
-	static _Atomic uint64_t number_cnt;
 	struct wt_pending what = {
 		.kind = WT_PENDING_COPY,
 		.old_end = (uint64_t)before,
+		.copy_number = rec->number,
 		.device = rec->rec.id,
+	};
+	struct wt_rec_sdma_end end = {
+		.rec = {.type = WT_REC_SDMA_END, .id = WT_SDMA_REFUSED},
+		.number = rec->number,
 	};
 	enum wt_lost why;
 
-	/* a count above 1: other copies share the signal, its times would be anybody's */
-	if (before == 1) {
-		what.copy_number =
-			1 + atomic_fetch_add_explicit(&number_cnt, 1, memory_order_relaxed);
-		rec->number = what.copy_number;
+	if (status == HSA_OK) {
+		wt_keeper__start();
+		/* a count above 1: other copies share the signal, its times would be anybody's */
+		why = WT_LOST_TIME_SHARED_SIGNAL;
+		if (before == 1 && wt_pending__add(completion.handle, &what, &why))
+			return;
+		end.rec.id = why;
 	}
-	wt_define(&rec->rec, sizeof(*rec), NULL, 0);
-	if (!rec->number)
-		return;
-	if (!wt_pending__add(completion.handle, &what, &why)) {
-		struct wt_rec_sdma_end end = {
-			.rec = {.type = WT_REC_SDMA_END, .id = why},
-			.number = rec->number,
-		};
-
-		wt_define(&end.rec, sizeof(end), NULL, 0);
-	}
-	wt_keeper__start();
+	wt_define(&end.rec, sizeof(end), NULL, 0);
 }
 
 static hsa_status async_copy(void *dst, hsa_agent dst_agent, const void *src, hsa_agent src_agent,
 	size_t bytes, uint32_t dep_cnt, const hsa_signal *deps, hsa_signal completion)
 {
 	bool follows = wanted(completion);
-	int64_t before = follows ? value_before(completion) : 0;
-	hsa_status status = AMD(hsa_amd_memory_async_copy, hsa_amd_memory_async_copy_fn)(dst,
-		dst_agent, src, src_agent, bytes, dep_cnt, deps, completion);
+	struct wt_rec_sdma rec;
+	int64_t before = 0;
+	hsa_status status;
 
-	if (follows && status == HSA_OK) {
-		struct wt_rec_sdma rec = describe(dst, dst_agent, src, src_agent, bytes);
-
-		follow(completion, &rec, before);
+	if (follows) {
+		rec = describe(dst, dst_agent, src, src_agent, bytes);
+		before = announce(completion, &rec);
 	}
+	status = AMD(hsa_amd_memory_async_copy, hsa_amd_memory_async_copy_fn)(dst, dst_agent, src,
+		src_agent, bytes, dep_cnt, deps, completion);
+	if (follows)
+		follow(completion, &rec, before, status);
 	return status;
 }
 
@@ -102,15 +109,18 @@ static hsa_status async_copy_on_engine(void *dst, hsa_agent dst_agent, const voi
 	hsa_signal completion, uint32_t engine, bool force)
 {
 	bool follows = wanted(completion);
-	int64_t before = follows ? value_before(completion) : 0;
-	hsa_status status = original_on_engine(dst, dst_agent, src, src_agent, bytes, dep_cnt, deps,
-		completion, engine, force);
+	struct wt_rec_sdma rec;
+	int64_t before = 0;
+	hsa_status status;
 
-	if (follows && status == HSA_OK) {
-		struct wt_rec_sdma rec = describe(dst, dst_agent, src, src_agent, bytes);
-
-		follow(completion, &rec, before);
+	if (follows) {
+		rec = describe(dst, dst_agent, src, src_agent, bytes);
+		before = announce(completion, &rec);
 	}
+	status = original_on_engine(dst, dst_agent, src, src_agent, bytes, dep_cnt, deps, completion,
+		engine, force);
+	if (follows)
+		follow(completion, &rec, before, status);
 	return status;
 }
 
@@ -128,22 +138,24 @@ static hsa_status async_copy_rect(const struct hsa_pitched_ptr *dst, const struc
 	const hsa_signal *deps, hsa_signal completion)
 {
 	bool follows = dst && src && range && wanted(completion);
-	int64_t before = follows ? value_before(completion) : 0;
-	hsa_status status = AMD(hsa_amd_memory_async_copy_rect,
-		hsa_amd_memory_async_copy_rect_fn)(dst, dst_at, src, src_at, range, agent,
-		direction, dep_cnt, deps, completion);
+	struct wt_rec_sdma rec;
+	int64_t before = 0;
+	hsa_status status;
 
-	if (follows && status == HSA_OK) {
-		uint64_t bytes = (uint64_t)range->x * range->y * range->z;
-		struct wt_rec_sdma rec = describe(dst->base, agent, src->base, agent, bytes);
-
+	if (follows) {
+		rec = describe(dst->base, agent, src->base, agent,
+			(uint64_t)range->x * range->y * range->z);
 		rec.kind = rect_kind(direction);
 		if (rec.kind == WT_COPY_HTOD)
 			rec.src_device = UINT32_MAX;
 		if (rec.kind == WT_COPY_DTOH)
 			rec.dst_device = UINT32_MAX;
-		follow(completion, &rec, before);
+		before = announce(completion, &rec);
 	}
+	status = AMD(hsa_amd_memory_async_copy_rect, hsa_amd_memory_async_copy_rect_fn)(dst, dst_at,
+		src, src_at, range, agent, direction, dep_cnt, deps, completion);
+	if (follows)
+		follow(completion, &rec, before, status);
 	return status;
 }
 
