@@ -54,8 +54,11 @@ int main(int argc, char **argv)
 			}
 		}
 		CHECK(hipMemset2D(a, 512, 0x33, 300, 40));
-		CHECK(hipMemcpy2D(back.data(), 300, a, 512, 300, 40, hipMemcpyDeviceToHost));
-		add(back.data(), 300 * 40);
+		// Not at the start of `back`: that is pinned still, with another size, and the
+		// thunk from 6.4 on does not unpin one of two such; Debian's 7.2 then aborts.
+		char *rows = back.data() + largest / 2;
+		CHECK(hipMemcpy2D(rows, 300, a, 512, 300, 40, hipMemcpyDeviceToHost));
+		add(rows, 300 * 40);
 	}
 	CHECK(hipStreamDestroy(stream));
 	CHECK(hipHostFree(pinned));
