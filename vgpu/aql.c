@@ -219,6 +219,8 @@ bool vg_aql__unblocked(struct vg_queue *q)
 	const union abi_packet *p = &q->head;
 	unsigned type = p->header & ABI_HEADER_TYPE_MASK;
 
+	if (type == ABI_PACKET_DISPATCH)
+		return vg_stream_wait__holds(&q->op_wait);
 	if (type == ABI_PACKET_VENDOR)
 		return vg_condition_holds(signal_value(q, p->value.signal) & p->value.mask,
 			p->value.cond, p->value.value);
@@ -320,25 +322,35 @@ static void record(struct vg_queue *q, struct vg_flight *f, const union abi_pack
 	__atomic_store_n(&r->kind, did->kind, __ATOMIC_RELEASE);
 }
 
-static void run(struct vg_queue *q, const union abi_packet *p, unsigned type, struct vg_flight *f)
+/* Moves the data that the kernel is there to move, or runs the function that stands in for it. */
+static void take_effect(struct vg_queue *q, const struct abi_dispatch_packet *d, uint64_t index,
+	const struct vg_kernel *k, struct vg_blit_result *did)
 {
-	struct vg_blit_result did = {.kind = record_kind(p, type)};
+	const char *args = NULL;
+
+	if (k->user && !q->fault_strikes) {
+		vg_effect__run(q, k, index, d);
+	} else if (k->effect != VG_EFFECT_NONE && !vg_stream_op__is(k)) {
+		if (d->kernarg_address)
+			args = vg_va(d->kernarg_address, &q->va_data);
+		*did = vg_blit__run(k, args, d->grid[0], &q->va_data);
+	}
+}
+
+/* `k`: of a dispatch; `did`: what it has done already. */
+static void run(struct vg_queue *q, const union abi_packet *p, unsigned type, struct vg_flight *f,
+	const struct vg_kernel *k, struct vg_blit_result *result)
+{
 	const struct vg_costs *c = &vg_proc()->conf.cost;
-	const struct vg_kernel *k = NULL;
+	struct vg_blit_result did = *result;
 	enum vg_way way = VG_WAY_FILL;
 	uint64_t ns;
 
+	did.kind = record_kind(p, type);
 	f->end = f->start;
-	if (type == ABI_PACKET_DISPATCH) {
-		const char *args = NULL;
-
-		k = vg_kernel__find(q, p->dispatch.kernel_object);
-		if (k->effect != VG_EFFECT_NONE && p->dispatch.kernarg_address)
-			args = vg_va(p->dispatch.kernarg_address, &q->va_data);
-		if (k->user && !q->fault_strikes)
-			vg_effect__run(q, k, f->index, &p->dispatch);
-		else if (k->effect != VG_EFFECT_NONE)
-			did = vg_blit__run(k, args, p->dispatch.grid[0], &q->va_data);
+	if (k) {
+		if (!did.faults)
+			take_effect(q, &p->dispatch, f->index, k, &did);
 		if (did.kind == VG_REC_COPY)
 			way = vg_way_of(vg_mem__vram_gpu(did.from), vg_mem__vram_gpu(did.to));
 		ns = did.kind == VG_REC_DISPATCH || k->own_time
@@ -346,6 +358,11 @@ static void run(struct vg_queue *q, const union abi_packet *p, unsigned type, st
 			     : c->latency_ns[way] + vg_costs__bytes_ns(c, way, did.bytes);
 		f->start = vg_slots__take(vg_proc(), q->gpu, f->start, ns);
 		f->end = f->start + ns;
+		if (q->waiting_since) { /* what it waited for came in real time */
+			q->now = vg_gpu_now(q->gpu);
+			if (q->now > f->end)
+				f->end = q->now;
+		}
 	} else {
 		if (any_dependency(p, type)) {
 			/* A dependency is met in real time. */
@@ -363,6 +380,7 @@ static void run(struct vg_queue *q, const union abi_packet *p, unsigned type, st
 	q->floor = k ? f->start : f->end;
 	if (f->end > q->last_end)
 		q->last_end = f->end;
+	*result = did;
 }
 
 static void consume(struct vg_queue *q, uint64_t i)
@@ -420,6 +438,8 @@ static enum vg_step step(struct vg_queue *q)
 	uint64_t i = q->read;
 	struct vg_flight f = {.index = i};
 	union abi_packet *p = &q->head;
+	struct vg_blit_result did = {0};
+	const struct vg_kernel *k = NULL;
 	unsigned type;
 	bool struck;
 
@@ -447,9 +467,13 @@ static enum vg_step step(struct vg_queue *q)
 		refuse(q, &f, type, wrong);
 		return VG_STEP_STALLED;
 	}
-	if (type == ABI_PACKET_DISPATCH)
+	if (type == ABI_PACKET_DISPATCH) {
 		f.start += vg_proc()->conf.cost.packet_ns[VG_COST_DISPATCH];
-	if (any_dependency(p, type) && !vg_aql__unblocked(q)) {
+		k = vg_kernel__find(q, p->dispatch.kernel_object);
+	}
+	if ((any_dependency(p, type) && !vg_aql__unblocked(q)) ||
+		(k && vg_stream_op__is(k) &&
+			!vg_stream_op__run(q, k, p->dispatch.kernarg_address, &did))) {
 		q->waiting_since = f.start;
 		return VG_STEP_BLOCKED;
 	}
@@ -457,10 +481,12 @@ static enum vg_step step(struct vg_queue *q)
 		f.signal = vg_va(p->barrier.completion_signal, &q->va_signal);
 	TRACE(2, "queue %u packet %llu header 0x%04x signal 0x%llx", q->id, (unsigned long long)i,
 		p->header, (unsigned long long)p->barrier.completion_signal);
-	run(q, p, type, &f);
+	run(q, p, type, &f, k, &did);
 	struck = q->fault_strikes;
 	consume(q, i);
-	if (struck)
+	if (did.faults)
+		vg_fault__access(q, i, f.start, did.fault_va); /* it has no end */
+	else if (struck)
 		vg_fault__strike(q, i, f.start); /* it has no end */
 	else if (!q->flight_cnt && f.end <= q->now)
 		complete(q, &f);

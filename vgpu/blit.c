@@ -32,9 +32,27 @@ static uint32_t arg32(const struct call *c, unsigned i)
 	return v;
 }
 
+/* Where the GPU faults if not all of this is memory of the program's. */
+static bool reaches(const struct call *c, uint64_t va, uint64_t bytes)
+{
+	if (!bytes || vg_mem__covers(va, bytes))
+		return true;
+	if (!c->did->faults)
+		c->did->fault_va = va;
+	c->did->faults = true;
+	return false;
+}
+
 static char *at(const struct call *c, uint64_t va)
 {
 	return vg_va(va, c->cache);
+}
+
+static uint64_t times(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
 /* Says from where to where a copy goes. */
@@ -59,28 +77,41 @@ static void fill(char *to, const char *pattern, uint64_t size, uint64_t cnt)
 		memcpy(to + done, to, done < all - done ? done : all - done);
 }
 
+static uint64_t move(const struct call *c, uint64_t from, uint64_t to, uint64_t n)
+{
+	copies(c, from, to);
+	if (!reaches(c, from, n) || !reaches(c, to, n))
+		return 0;
+	memmove(at(c, to), at(c, from), n);
+	return n;
+}
+
 static uint64_t copy_linear(const struct call *c)
 {
 	uint64_t n, unit = 1;
 
-	if (c->k->arg_cnt >= 7) { /* ROCm 6 and 7: source, target, size, ... */
-		n = arg64(c, 2);
-		copies(c, arg64(c, 0), arg64(c, 1));
-		memmove(at(c, arg64(c, 1)), at(c, arg64(c, 0)), n);
-		return n;
-	}
+	if (c->k->arg_cnt >= 7) /* ROCm 6 and 7: source, target, size, ... */
+		return move(c, arg64(c, 0), arg64(c, 1), arg64(c, 2));
 	if (c->k->arg_cnt != 6)
 		return 0;
 	/* ROCm 5: source, target, their origins, size, remainder or alignment */
 	n = arg64(c, 4);
 	if (c->k->aligned)
-		n *= unit = arg32(c, 5);
+		n = times(n, unit = arg32(c, 5));
 	else
 		n = n ? (n - 1) * 4 + arg32(c, 5) : 0;
-	copies(c, arg64(c, 0) + arg64(c, 2) * unit, arg64(c, 1) + arg64(c, 3) * unit);
-	memmove(at(c, arg64(c, 1)) + arg64(c, 3) * unit, at(c, arg64(c, 0)) + arg64(c, 2) * unit,
-		n);
-	return n;
+	return move(c, arg64(c, 0) + arg64(c, 2) * unit, arg64(c, 1) + arg64(c, 3) * unit, n);
+}
+
+/* Row pitch, slice pitch, start, in units; from the first to the last byte that is touched. */
+static bool reaches_rect(
+	const struct call *c, uint64_t va, const uint64_t p[4], const uint64_t n[4], uint64_t unit)
+{
+	unsigned __int128 span = ((unsigned __int128)p[1] * (n[2] - 1) +
+					 (unsigned __int128)p[0] * (n[1] - 1) + n[0]) *
+				 unit;
+
+	return reaches(c, va + unit * p[2], span >> 64 ? UINT64_MAX : (uint64_t)span);
 }
 
 static uint64_t copy_rect(const struct call *c)
@@ -97,57 +128,66 @@ static uint64_t copy_rect(const struct call *c)
 	memcpy(n, c->args + c->k->arg_offset[4], sizeof n);
 	unit = c->k->aligned ? n[3] : 1;
 	copies(c, arg64(c, 0), arg64(c, 1));
+	if (!n[0] || !n[1] || !n[2] || !unit || !reaches_rect(c, arg64(c, 0), s, n, unit) ||
+		!reaches_rect(c, arg64(c, 1), t, n, unit))
+		return 0;
 	from = at(c, arg64(c, 0));
 	to = at(c, arg64(c, 1));
 	for (uint64_t z = 0; z < n[2]; z++)
 		for (uint64_t y = 0; y < n[1]; y++)
-			memcpy(to + unit * (t[2] + z * t[1] + y * t[0]),
+			memmove(to + unit * (t[2] + z * t[1] + y * t[0]),
 				from + unit * (s[2] + z * s[1] + y * s[0]), unit * n[0]);
 	return unit * n[0] * n[1] * n[2];
 }
 
-/* Which of the four typed pointers of the ROCm 5 kernels is set. */
-static char *typed_pointer(const struct call *c, uint64_t *unit)
+/* Which of the four typed pointers of the ROCm 5 kernels is set; 0: none. */
+static uint64_t typed_pointer(const struct call *c, uint64_t *unit)
 {
 	for (unsigned i = 0; i < 4; i++)
 		if (arg64(c, i)) {
 			*unit = 1ull << i;
-			return at(c, arg64(c, i));
+			return arg64(c, i);
 		}
-	return NULL;
+	return 0;
+}
+
+static uint64_t set(
+	const struct call *c, uint64_t to, uint64_t pattern, uint64_t size, uint64_t cnt)
+{
+	uint64_t bytes = times(size, cnt);
+
+	if (!reaches(c, to, bytes) || !reaches(c, pattern, bytes ? size : 0))
+		return 0;
+	fill(at(c, to), at(c, pattern), size, cnt);
+	return bytes;
 }
 
 static uint64_t fill_linear(const struct call *c)
 {
-	uint64_t unit = 1, size, cnt;
-	char *to;
+	uint64_t unit = 1, size, to;
 
 	if (c->k->arg_cnt == 8) { /* ROCm 5: four pointers, pattern, its size, offset, count */
 		to = typed_pointer(c, &unit);
 		size = arg32(c, 5) * unit;
-		cnt = arg64(c, 7);
-		if (!to)
-			return 0;
-		fill(to + arg64(c, 6) * unit, at(c, arg64(c, 4)), size, cnt);
-		return size * cnt;
+		return to ? set(c, to + arg64(c, 6) * unit, arg64(c, 4), size, arg64(c, 7)) : 0;
 	}
 	if (c->k->arg_cnt == 6 || c->k->arg_cnt == 7) {
 		/* ROCm 6 and 7: buffer, pattern, its size, unit, end of the buffer, ... */
-		uint64_t from = arg64(c, 0), end = arg64(c, 4);
+		uint64_t end = arg64(c, 4);
 
+		to = arg64(c, 0);
 		size = (uint64_t)arg32(c, 2) * arg32(c, 3);
-		if (!size || end <= from)
+		if (!size || end <= to)
 			return 0;
-		fill(at(c, from), at(c, arg64(c, 1)), size, (end - from) / size);
-		return end - from;
+		set(c, to, arg64(c, 1), size, (end - to) / size);
+		return end - to;
 	}
 	return 0;
 }
 
 static uint64_t fill_2d(const struct call *c)
 {
-	uint64_t unit = 1, size, width, height;
-	char *to;
+	uint64_t unit = 1, size, width, height, to, pitch;
 
 	if (c->k->arg_cnt != 10)
 		return 0;
@@ -155,23 +195,11 @@ static uint64_t fill_2d(const struct call *c)
 	size = arg32(c, 5) * unit;
 	width = arg64(c, 7);
 	height = arg64(c, 8);
-	if (!to)
-		return 0;
-	for (uint64_t y = 0; y < height; y++)
-		fill(to + (arg64(c, 6) + y * arg64(c, 9)) * unit, at(c, arg64(c, 4)), size, width);
-	return size * width * height;
-}
-
-static uint64_t stream_write(const struct call *c)
-{
-	if (c->k->arg_cnt < 3)
-		return 0;
-	if (arg64(c, 0))
-		__atomic_store_n(
-			(uint32_t *)at(c, arg64(c, 0)), (uint32_t)arg64(c, 2), __ATOMIC_RELEASE);
-	else if (arg64(c, 1))
-		__atomic_store_n((uint64_t *)at(c, arg64(c, 1)), arg64(c, 2), __ATOMIC_RELEASE);
-	return 0;
+	pitch = arg64(c, 9) * unit;
+	to += arg64(c, 6) * unit;
+	for (uint64_t y = 0; to && y < height && !c->did->faults; y++)
+		set(c, to + y * pitch, arg64(c, 4), size, width);
+	return to ? size * width * height : 0;
 }
 
 /* A wrong guess would write over somebody's memory: both ranges must lie in the GPU's buffers. */
@@ -225,14 +253,13 @@ struct vg_blit_result vg_blit__run(
 		[VG_EFFECT_COPY_RECT] = {VG_REC_COPY, copy_rect},
 		[VG_EFFECT_FILL] = {VG_REC_FILL, fill_linear},
 		[VG_EFFECT_FILL_2D] = {VG_REC_FILL, fill_2d},
-		[VG_EFFECT_STREAM_WRITE] = {VG_REC_DISPATCH, stream_write},
 	};
 	struct vg_blit_result did = {.kind = VG_REC_DISPATCH};
 	struct call c = {k, kernarg, cache, &did};
 
 	if (k->effect == VG_EFFECT_RAW)
 		return run_raw(kernarg, grid, cache);
-	if (k->effect == VG_EFFECT_NONE || !kernarg)
+	if (k->effect == VG_EFFECT_NONE || k->effect > VG_EFFECT_FILL_2D || !kernarg)
 		return did;
 	did.kind = effects[k->effect].kind;
 	did.bytes = effects[k->effect].run(&c);

@@ -71,6 +71,8 @@ void vg_kernel__classify(struct vg_kernel *k, bool has_elf)
 		{"__amd_rocclr_fillBufferAligned", VG_EFFECT_FILL, true},
 		{"__amd_rocclr_fillBufferAligned2D", VG_EFFECT_FILL_2D, true},
 		{"__amd_rocclr_streamOpsWrite", VG_EFFECT_STREAM_WRITE, false},
+		{"__amd_rocclr_streamOpsWait", VG_EFFECT_STREAM_WAIT, false},
+		{"__amd_rocclr_batchMemOp", VG_EFFECT_STREAM_BATCH, false},
 	};
 
 	k->effect = has_elf ? VG_EFFECT_NONE : VG_EFFECT_RAW;

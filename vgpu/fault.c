@@ -70,25 +70,30 @@ static struct vg_fault_state *state(unsigned classes)
 
 /* ---- the log's line ---- */
 
+static void put_line(struct vg_spool_cursor *log, enum vg_fault_kind kind, const char rule[96],
+	int gpu, const struct vg_queue *q, uint64_t index, uint64_t time, uint64_t value)
+{
+	struct vg_rec_fault *rec = vg_spool__slots(&vg_proc()->spool, log, 1);
+
+	if (!rec)
+		return;
+	rec->fault = (uint8_t)kind;
+	rec->gpu = (uint8_t)gpu;
+	rec->has_packet = q != NULL;
+	rec->queue = q ? q->seq : 0;
+	rec->index = index;
+	rec->time = time;
+	rec->value = value;
+	memcpy(rec->rule, rule, sizeof rec->rule);
+	__atomic_store_n(&rec->kind, VG_REC_FAULT, __ATOMIC_RELEASE);
+}
+
 static void log_fault(struct vg_fault_state *s, const struct vg_fault_rule *r, int gpu,
 	const struct vg_queue *q, uint64_t index, uint64_t time, uint64_t value)
 {
-	struct vg_rec_fault *rec;
-
 	TRACE(1, "fault %s on GPU %d", r->text, gpu);
 	vg_lock(&s->log_lock);
-	rec = vg_spool__slots(&vg_proc()->spool, &s->log, 1);
-	if (rec) {
-		rec->fault = (uint8_t)r->kind;
-		rec->gpu = (uint8_t)gpu;
-		rec->has_packet = q != NULL;
-		rec->queue = q ? q->seq : 0;
-		rec->index = index;
-		rec->time = time;
-		rec->value = value;
-		memcpy(rec->rule, r->text, sizeof rec->rule);
-		__atomic_store_n(&rec->kind, VG_REC_FAULT, __ATOMIC_RELEASE);
-	}
+	put_line(&s->log, r->kind, r->text, gpu, q, index, time, value);
 	vg_unlock(&s->log_lock);
 }
 
@@ -193,13 +198,13 @@ bool vg_fault__stalled(struct vg_queue *q)
 	return false;
 }
 
-static void memory_fault(const struct vg_fault_rule *r, int gpu)
+static void memory_fault(uint64_t va, uint64_t reason, int gpu)
 {
 	struct kfd_hsa_memory_exception_data d = {
-		.failure = {.NotPresent = r->reason == VG_FAULT_NOT_PRESENT,
-			.ReadOnly = r->reason == VG_FAULT_READ_ONLY,
-			.NoExecute = r->reason == VG_FAULT_NO_EXECUTE},
-		.va = r->address & ~0xfffull, /* the hardware tells the page */
+		.failure = {.NotPresent = reason == VG_FAULT_NOT_PRESENT,
+			.ReadOnly = reason == VG_FAULT_READ_ONLY,
+			.NoExecute = reason == VG_FAULT_NO_EXECUTE},
+		.va = va & ~0xfffull, /* the hardware tells the page */
 		.gpu_id = VG_GPU_ID(gpu)};
 
 	halt_gpu(gpu);
@@ -261,7 +266,7 @@ void vg_fault__strike(struct vg_queue *q, uint64_t index, uint64_t start)
 						  : 0);
 	switch (r->kind) {
 	case VG_FAULT_MEMORY:
-		memory_fault(r, q->gpu);
+		memory_fault(r->address, r->reason, q->gpu);
 		break;
 	case VG_FAULT_QUEUE_ERROR:
 		vg_fault__queue_error(q, r->code);
@@ -273,6 +278,16 @@ void vg_fault__strike(struct vg_queue *q, uint64_t index, uint64_t start)
 	default:
 		gpu_reset(q->gpu);
 	}
+}
+
+void vg_fault__access(struct vg_queue *q, uint64_t index, uint64_t start, uint64_t va)
+{
+	static const char nobody[96]; /* no rule: the program's own doing */
+
+	TRACE(1, "queue %u packet %llu reaches for 0x%llx, which is in no buffer", q->id,
+		(unsigned long long)index, (unsigned long long)va);
+	put_line(&q->spool, VG_FAULT_MEMORY, nobody, q->gpu, q, index, start, va & ~0xfffull);
+	memory_fault(va, VG_FAULT_NOT_PRESENT, q->gpu);
 }
 
 /* ---- interrupts ---- */

@@ -201,7 +201,16 @@ bool vg_mem__covers(uint64_t va, uint64_t size)
 {
 	uint64_t base, room;
 
-	return vg_mem__range(va, &base, &room) && size <= base + room - va;
+	/* mapped one behind the other, several buffers are one range */
+	for (;;) {
+		if (!vg_mem__range(va, &base, &room))
+			return false;
+		room -= va - base;
+		if (size <= room)
+			return true;
+		va += room;
+		size -= room;
+	}
 }
 
 int vg_mem__vram_gpu(uint64_t va)

@@ -124,11 +124,21 @@ static void finish_copy(struct vg_queue *q, uint64_t signal)
 
 /* ---- packets ---- */
 
+static bool reaches(struct vg_queue *q, uint64_t va, uint64_t bytes)
+{
+	if (vg_mem__covers(va, bytes))
+		return true;
+	q->reached_out = true;
+	q->reached_va = va;
+	return false;
+}
+
 static void copy_linear(struct vg_queue *q, const uint32_t *d)
 {
 	uint64_t n = (d[1] & 0x3fffffff) + 1ull, from = u64_at(d + 3), to = u64_at(d + 5);
 
-	memmove(vg_va(to, &q->va_data), vg_va(from, &q->va_data), n);
+	if (reaches(q, from, n) && reaches(q, to, n))
+		memmove(vg_va(to, &q->va_data), vg_va(from, &q->va_data), n);
 	extend_copy(q, VG_REC_COPY, from, to, n);
 }
 
@@ -144,10 +154,14 @@ static void copy_rect(struct vg_queue *q, const uint32_t *d)
 	uint64_t tx = d[8] & 0x3fff, ty = d[8] >> 16 & 0x3fff, tz = d[9] & 0x7ff;
 	uint64_t t_pitch = (d[9] >> 13) + 1, t_slice = (d[10] & 0xfffffff) + 1ull;
 	uint64_t w = (d[11] & 0x3fff) + 1, h = (d[11] >> 16 & 0x3fff) + 1, n = (d[12] & 0x7ff) + 1;
+	uint64_t s_first = (sz * s_slice + sy * s_pitch + sx) << e;
+	uint64_t t_first = (tz * t_slice + ty * t_pitch + tx) << e;
+	bool here = reaches(q, from + s_first, ((n - 1) * s_slice + (h - 1) * s_pitch + w) << e) &&
+		    reaches(q, to + t_first, ((n - 1) * t_slice + (h - 1) * t_pitch + w) << e);
 
-	for (uint64_t z = 0; z < n; z++)
+	for (uint64_t z = 0; here && z < n; z++)
 		for (uint64_t y = 0; y < h; y++)
-			memcpy(t + (((tz + z) * t_slice + (ty + y) * t_pitch + tx) << e),
+			memmove(t + (((tz + z) * t_slice + (ty + y) * t_pitch + tx) << e),
 				s + (((sz + z) * s_slice + (sy + y) * s_pitch + sx) << e), w << e);
 	extend_copy(q, VG_REC_COPY, from, to, (w * h * n) << e);
 }
@@ -157,8 +171,9 @@ static void fill(struct vg_queue *q, const uint32_t *d)
 	uint32_t *t = vg_va(u64_at(d + 1), &q->va_data);
 	uint64_t n = (d[4] & 0x3fffffff) / 4 + 1ull;
 
-	for (uint64_t i = 0; i < n; i++)
-		t[i] = d[3];
+	if (reaches(q, u64_at(d + 1), n * 4))
+		for (uint64_t i = 0; i < n; i++)
+			t[i] = d[3];
 	extend_copy(q, VG_REC_FILL, 0, u64_at(d + 1), n * 4);
 }
 
@@ -317,7 +332,11 @@ enum vg_step vg_sdma__step(struct vg_queue *q)
 	else
 		operations[op](q, d);
 	__atomic_store_n(q->rptr, r + 4ull * len, __ATOMIC_RELEASE);
-	if (q->fault_strikes) {
+	if (q->reached_out) {
+		q->reached_out = false;
+		vg_fault__access(q, q->copy_seq ? q->copy_seq - 1 : 0,
+			q->copy.rec ? q->copy.rec->start : q->now, q->reached_va);
+	} else if (q->fault_strikes) {
 		q->fault_strikes = false;
 		vg_fault__strike(q, q->fault_next - 1, q->copy.rec ? q->copy.rec->start : q->now);
 	}

@@ -300,7 +300,10 @@ static int put_fault(struct view *v, const struct vg_rec_fault *f)
 	else if (kind->value)
 		field(v->out, kind->value, f->value);
 	fputs(",\"rule\":", v->out);
-	put_string(v->out, f->rule, strnlen(f->rule, sizeof f->rule));
+	if (*f->rule)
+		put_string(v->out, f->rule, strnlen(f->rule, sizeof f->rule));
+	else /* nobody asked for it */
+		fputs("null", v->out);
 	fputs("}\n", v->out);
 	v->lines++;
 	return 0;

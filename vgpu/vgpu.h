@@ -228,8 +228,10 @@ enum vg_effect {
 	VG_EFFECT_COPY_RECT,
 	VG_EFFECT_FILL,
 	VG_EFFECT_FILL_2D,
-	VG_EFFECT_STREAM_WRITE,
 	VG_EFFECT_RAW, /* a kernel without a code object around it: ROCr's own blits */
+	VG_EFFECT_STREAM_WRITE, /* from here on: stream_op.c */
+	VG_EFFECT_STREAM_WAIT,
+	VG_EFFECT_STREAM_BATCH,
 };
 
 #define VG_MAX_ARGS 64
@@ -270,9 +272,30 @@ struct vg_blit_result {
 	uint8_t kind;
 	uint64_t bytes;
 	uint64_t from, to; /* of a copy */
+	bool faults;       /* nothing was done: this is no memory of the program's */
+	uint64_t fault_va;
 };
 struct vg_blit_result vg_blit__run(const struct vg_kernel *kernel, const char *kernarg,
 	uint32_t grid_x, struct vg_va_cache *cache);
+
+/* ---- stream_op.c ---- */
+
+/* What a kernel that waits polls. Any thread may read it while the queue is parked. */
+struct vg_stream_wait {
+	const void *at;
+	bool wide; /* 64 bits */
+	uint32_t condition;
+	uint64_t value, mask;
+};
+
+static inline bool vg_stream_op__is(const struct vg_kernel *k)
+{
+	return k->effect >= VG_EFFECT_STREAM_WRITE;
+}
+bool vg_stream_wait__holds(const struct vg_stream_wait *w);
+/* Carries out what may be: false while a wait does not hold yet, then q->op_wait is what for. */
+bool vg_stream_op__run(struct vg_queue *q, const struct vg_kernel *k, uint64_t kernarg,
+	struct vg_blit_result *did);
 
 /* ---- queue.c ---- */
 
@@ -332,6 +355,8 @@ struct vg_queue {
 	uint64_t packets;
 	uint64_t read, published; /* AQL: the next packet, and what the program knows of it */
 	bool bare;                /* the packet at the head runs uncovered */
+	uint32_t op_next;         /* of the stream operations of the kernel at the head */
+	struct vg_stream_wait op_wait;
 	struct vg_va_cache va_signal, va_data;
 	uint64_t args_base, args_size;          /* the buffer that the last arguments were in */
 	struct vg_flight flight[VG_MAX_FLIGHT]; /* heap, earliest end first */
@@ -340,6 +365,8 @@ struct vg_queue {
 	struct vg_flight copy; /* SDMA: the copy that is being put together */
 	uint8_t copy_kind;     /* VG_REC_NONE: none */
 	uint8_t copy_way;      /* enum vg_way */
+	bool reached_out;      /* SDMA: the packet wanted `reached_va`, which is in no buffer */
+	uint64_t reached_va;
 	bool in_command;       /* SDMA: between a start time stamp and the completion */
 	uint64_t copy_seq;
 	uint64_t fault_next;  /* rules have been asked about all packets below */
@@ -399,6 +426,8 @@ enum vg_fault_act vg_fault__packet(
 	struct vg_queue *q, uint64_t index, uint64_t start, uint64_t kernel_object);
 bool vg_fault__stalled(struct vg_queue *q); /* still; else what follows starts after the stall */
 void vg_fault__strike(struct vg_queue *q, uint64_t index, uint64_t start);
+/* The packet reads or writes what is no memory of the program's. */
+void vg_fault__access(struct vg_queue *q, uint64_t index, uint64_t start, uint64_t va);
 /* Stops the queue for good, and tells its program. */
 void vg_fault__queue_error(struct vg_queue *q, const struct vg_fault_code *code);
 void vg_fault__interrupt(struct vg_queue *q, uint64_t index, uint32_t event);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "own_memory.h"
 #include "vgpu.h"
 
 /* ---- a code object: header, two program headers, dynamic section, tables, note ---- */
@@ -188,6 +189,7 @@ static void blit_copies(void **state)
 	struct vg_blit_result r;
 
 	(void)state;
+	own_all_memory();
 	for (int i = 0; i < 256; i++)
 		from[i] = (char)i;
 	/* ROCm 5: source, target, origins, size in words, bytes of the last */
@@ -226,6 +228,26 @@ static void blit_fills(void **state)
 	assert_int_equal(r.bytes, 12);
 	assert_int_equal(to[81], 0x1234);
 	assert_int_equal(to[82], 0);
+}
+
+/* What no buffer holds is not touched: ROCm 5.2 dispatches such fills for 1 byte at an odd address. */
+static void blits_out_of_bounds(void **state)
+{
+	uint64_t word = 7;
+	struct vg_blit_result r;
+
+	(void)state;
+	r = blit("__amd_rocclr_fillBufferAligned", 8,
+		(uint64_t[]){0, 0, 0, P(&word), P(&word), 1, 1, 0x1fffffffffffffff});
+	assert_true(r.faults);
+	assert_int_equal(r.fault_va, P(&word) + 8);
+	r = blit("__amd_rocclr_copyBuffer", 7, (uint64_t[]){P(&word), 0x1000, 8, 0, 0, 0, 0});
+	assert_true(r.faults);
+	assert_int_equal(r.fault_va, 0x1000);
+	r = blit("__amd_rocclr_fillBufferAligned", 6,
+		(uint64_t[]){P(&word), P(&word), 1, 1, UINT64_MAX, 0});
+	assert_true(r.faults);
+	assert_int_equal(word, 7);
 }
 
 static void other_kernels_do_nothing(void **state)
@@ -437,6 +459,7 @@ int main(void)
 		cmocka_unit_test(damaged_code_objects),
 		cmocka_unit_test(blit_copies),
 		cmocka_unit_test(blit_fills),
+		cmocka_unit_test(blits_out_of_bounds),
 		cmocka_unit_test(other_kernels_do_nothing),
 		cmocka_unit_test_setup_teardown(spool_to_json, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(many_blocks, make_dir, remove_dir),

@@ -175,7 +175,7 @@ static void dmabuf_is_the_memory(void **state)
 	assert_true(vg_mem__range((uintptr_t)other + 5, &base, &size));
 	assert_int_equal(base, (uintptr_t)other);
 	assert_int_equal(size, SIZE);
-	assert_false(vg_mem__covers((uintptr_t)other + 5, SIZE));
+	assert_false(vg_mem__covers((uintptr_t)other + 5, 1ull << 46));
 
 	assert_int_equal(vg_mem__free(a.handle), 0); /* who made it lets go first */
 	munmap(own, SIZE);
