@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""What an end and words mean, with the words as the programs print them."""
+import pathlib
+import tempfile
+import unittest
+
+import suites
+import verdict
+
+HEAD = "[==========] Running 2 tests from 1 test suite.\n"
+FAILED = HEAD + """\
+test.cc:7: Failure
+Expected equality of these values:
+[  PASSED  ] 1 test.
+[  FAILED  ] 1 test, listed below:
+[  FAILED  ] A.B
+"""
+
+
+class Verdict(unittest.TestCase):
+    def gtest(self, code, text, crashed="$^"):
+        return verdict.of_gtest(code, text, suites.REFUSED, crashed)
+
+    def test_gtest(self):
+        self.assertEqual("passed", self.gtest(0, HEAD + "[  PASSED  ] 2 tests.\n"))
+        self.assertEqual("result", self.gtest(1, FAILED))
+        self.assertEqual("refused", self.gtest(1, "hipErrorNoDevice\n" + FAILED))
+        self.assertEqual("skipped", self.gtest(
+            0, HEAD + "[  PASSED  ] 0 tests.\n[  SKIPPED ] 2 tests, listed below:\n"))
+        self.assertEqual("hang", self.gtest(None, HEAD))
+        self.assertEqual("crash", self.gtest(-11, HEAD + "[  PASSED  ] 2 tests.\n"))
+        self.assertEqual("crash", self.gtest(1, "pipe closed\n" + FAILED, "pipe closed"))
+
+    def test_gtest_without_verdict(self):
+        # a test that calls exit(0) has not passed; one that ends by itself after a failure has failed
+        self.assertEqual("cut", self.gtest(0, HEAD))
+        self.assertEqual("cut", self.gtest(1, HEAD))
+        self.assertEqual("result", self.gtest(1, HEAD + "test.cc:7: Failure\n"))
+        self.assertEqual("cut", self.gtest(0, HEAD + "test.cc:7: Failure\n"))
+        # no test fitted the filter
+        self.assertNotEqual("passed", self.gtest(0, HEAD + "[  PASSED  ] 0 tests.\n"))
+        self.assertNotEqual("passed", self.gtest(1, HEAD + "[  PASSED  ] 2 tests.\n"))
+
+    def test_command(self):
+        def of(code, text, codes=(0,)):
+            return verdict.of_command(code, text, r"all \d good", suites.REFUSED, codes)
+        self.assertEqual("passed", of(0, "all 2 good"))
+        self.assertEqual("cut", of(0, "nothing"))
+        self.assertEqual("result", of(1, "all 2 good"))
+        self.assertEqual("passed", of(2, "all 2 good", (0, 2)))
+        self.assertEqual("refused", of(1, "rsmi_init failed"))
+        self.assertEqual("hang", of(None, "all 2 good"))
+        self.assertEqual("crash", of(-6, "all 2 good"))
+
+    def expected(self, text, generation="6.4.3"):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "suite.txt"
+            path.write_text(text)
+            return verdict.Expected(path, generation)
+
+    def test_expected(self):
+        e = self.expected("# why\nA.Special crash it is\nA.* result because of this\n7.2.4:B.* hang x\n")
+        self.assertEqual(("crash", "it is"), e.of("A.Special"))
+        self.assertEqual(("result", "because of this"), e.of("A.Other"))
+        self.assertEqual(("passed", ""), e.of("B.One"))
+        self.assertEqual([], e.unused())
+        other = self.expected("7.2.4:B.* hang x\nC result y\n", "7.2.4")
+        self.assertEqual(("hang", "x"), other.of("B.One"))
+        self.assertEqual(1, len(other.unused()))
+        self.assertIn("C", other.unused()[0])
+
+    def test_expected_is_checked(self):
+        for wrong in ("A.* result", "A.* broken because", "A"):
+            with self.assertRaises(ValueError):
+                self.expected(wrong + "\n")
+
+    def test_files(self):
+        """Every expected file is of a suite, well-formed, and gives reasons."""
+        names = {suite.expected or suite.name for suite in suites.SUITES}
+        for path in (pathlib.Path(__file__).parent / "expected").iterdir():
+            self.assertIn(path.stem, names)
+            for generation in {g for s in suites.SUITES for g in s.where if (s.expected or s.name) == path.stem}:
+                verdict.Expected(path, generation)
+
+    def test_suites(self):
+        for generation in ("5.2.3", "6.4.3", "7.2.4"):
+            names = [suite.name for suite in suites.of(generation)]
+            self.assertEqual(len(set(names)), len(names))
+            self.assertIn("tools", names)
+        self.assertEqual(["rccl-2"], [s.name for s in suites.of("7.2.4", ["rccl-2"])])
+        self.assertEqual([], suites.of("6.4.3", ["rccl-2"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
