@@ -355,11 +355,14 @@ def correlation_problems(trace):
             "SELECT o.id, o.start, a.start FROM wt_op o JOIN wt_api a ON a.id = o.api_id"
             " WHERE o.start IS NOT NULL AND o.start + 1000 < a.start"):
         problems.append(f"operation {id_}: starts {call - start} ns before its call")
+    # a cooperative launch has a kernel of the runtime before it, of other dimensions
     for row in trace.rows(
             "SELECT o.id, w.grid_x, s.grid_x, w.block_x, s.block_x FROM wt_op o"
             " JOIN wt_api a ON a.id = o.api_id JOIN wt_launch w ON w.id = a.launch_id"
             " JOIN wt_shape s ON s.id = o.shape_id"
+            " LEFT JOIN wt_symbol y ON y.id = s.symbol_id LEFT JOIN wt_string n ON n.id = y.name_id"
             " WHERE s.kind = 1 AND o.node IS NULL AND w.grid_x > 0"
+            " AND ifnull(n.string, '') NOT LIKE '\\_\\_amd\\_rocclr\\_%' ESCAPE '\\'"
             " AND (w.grid_x <> s.grid_x OR w.grid_y <> s.grid_y OR w.grid_z <> s.grid_z"
             " OR w.block_x <> s.block_x OR w.block_y <> s.block_y OR w.block_z <> s.block_z)"):
         problems.append(f"operation {row[0]}: call and operation differ in dimensions: {row[1:]}")
