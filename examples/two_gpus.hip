@@ -50,9 +50,12 @@ int main(int argc, char **argv)
 		CHECK(hipSetDevice(to));
 		pong<<<elements / 128, 128, 0, stream[to]>>>(scratch[to], elements);
 		LAUNCHED();
+		// each GPU has a null stream of its own: nothing orders one's work after the other's
 		CHECK(hipMemcpyPeer(message[to], to, message[from], from, bytes));
+		CHECK(hipDeviceSynchronize());
 		CHECK(hipSetDevice(from));
 		CHECK(hipMemset(message[from], 0, bytes));
+		CHECK(hipDeviceSynchronize());
 	}
 	for (int d = 0; d < 2; d++) {
 		CHECK(hipSetDevice(d));

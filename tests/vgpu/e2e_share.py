@@ -109,15 +109,17 @@ for way in ("free", "exit", "kill"):
     b.do("check 1", "write-by-device 3", "check 3", "close")
     b.end()
 
-# Who has let go holds nothing of it any more; the last one's end is the memory's.
+# Who has let go holds nothing of it any more; the last one's end is the memory's. ROCm 7.2.4 imports
+# what it shares into a render node, too, and never closes that handle: it lets go when it ends.
 a, b = Program(), Program()
+keeps = int(a.ask("generation")) >= 7
 a.do("size 67108864", "allocate", "fill 1")
 b.do("size 67108864", "open " + a.ask("handle"), "check-fill 1")
 shared = buffers_of(b.p.pid) & buffers_of(a.p.pid)
 check("one buffer is shared", len(shared) == 1, shared)
 a.kill()
 b.do("check-fill 1", "close")
-check("closing lets go", not shared & buffers_of(b.p.pid), shared, buffers_of(b.p.pid))
+check("closing lets go", keeps == bool(shared & buffers_of(b.p.pid)), keeps, shared, buffers_of(b.p.pid))
 b.end()
 a, b = Program(), Program()
 a.do("size 67108864", "allocate", "fill 1")
@@ -126,7 +128,7 @@ shared = buffers_of(b.p.pid) & buffers_of(a.p.pid)
 check("one buffer is shared", len(shared) == 1, shared)
 b.kill()
 a.do("check-fill 1", "free")
-check("freeing lets go", not shared & buffers_of(a.p.pid), shared, buffers_of(a.p.pid))
+check("freeing lets go", keeps == bool(shared & buffers_of(a.p.pid)), keeps, shared, buffers_of(a.p.pid))
 a.end()
 
 # Handles that lead nowhere, or elsewhere. What names the memory are the first 16 bytes, when it goes

@@ -154,7 +154,8 @@ static void run_aql(struct vg_queue *q)
 			union abi_packet *p = &ring[q->read % RING];
 
 			need(vg_packet__wrong(p) != NULL, "halted by a packet that is right");
-			*p = (union abi_packet){.header = ABI_PACKET_BARRIER_AND};
+			*p = (union abi_packet){
+				.barrier = {.header = ABI_PACKET_BARRIER_AND}};
 			q->halted = false;
 		}
 		if (did == VG_STEP_BLOCKED && ++blocked % 16)

@@ -210,6 +210,11 @@ static void free_memory(const std::string &)
 		answer = std::to_string(available) + " " + std::to_string(total);
 }
 
+static void generation(const std::string &)
+{
+	answer = std::to_string(HIP_VERSION_MAJOR);
+}
+
 int main()
 {
 	const std::map<std::string, void (*)(const std::string &)> commands = {
@@ -221,6 +226,7 @@ int main()
 		{ "event-handle", event_handle }, { "open-event", open_event }, { "record", record },
 		{ "wait", wait }, { "stream-wait", stream_wait }, { "query", query },
 		{ "destroy-event", destroy_event }, { "free-memory", free_memory },
+		{ "generation", generation },
 	};
 	char line[4096];
 
