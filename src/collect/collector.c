@@ -345,16 +345,20 @@ static int drain_pass(struct wt_collector *c)
 /* The command's own process waits for the starter's word on how it ended. */
 static bool kind_is_known(struct wt_collector *c, struct wt_process *p, uint64_t now)
 {
+	bool primary = c->options->primary && p->pid == c->options->primary;
+
 	if (p->exit_kind == WT_EXIT_EXEC)
 		return true;
-	if (!c->options->primary || p->pid != c->options->primary || c->starter_gone) {
+	if (primary && c->primary_ended_ns) { /* whatever became of the starter since */
+		p->exit_kind = c->primary_kind;
+		return true;
+	}
+	if (!primary || c->starter_gone) {
 		if (atomic_load(&p->shared->state) == WT_PROCESS_LEFT)
 			p->exit_kind = WT_EXIT_EXITED;
 		return true;
 	}
-	if (c->primary_ended_ns)
-		p->exit_kind = c->primary_kind;
-	return c->primary_ended_ns || now - p->ended_ns > PRIMARY_NS;
+	return now - p->ended_ns > PRIMARY_NS;
 }
 
 /* False where there was nothing to hear of. */

@@ -612,6 +612,30 @@ static void test_tiny_session_dir(void **state)
 	assert_int_equal(umount(small), 0);
 }
 
+/* Joins, stops so that the test can go on, then works. */
+static int join_stop_and_work(const char *dir, bool memfd, uint32_t threads, uint64_t calls)
+{
+	struct producer p;
+	struct wt_ring *ring = &p.definitions;
+
+	if (producer__join(&p, dir, memfd))
+		return 9;
+	/* the collector knows us, and will learn of our end, when it has read this */
+	producer__device(&p, 1);
+	while (atomic_load(&ring->shared->tail) != atomic_load(&ring->shared->head))
+		usleep(1000);
+	raise(SIGSTOP);
+	return producer__work(&p, threads, calls, 0) ? 9 : 0;
+}
+
+static void wait_until_stopped(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+}
+
 /*
  * The files and the end of a process reach the collector together: no descriptor that was handed
  * over stays behind.
@@ -625,21 +649,10 @@ static void test_ended_at_once(void **state)
 	start(s, NULL);
 	pid = fork();
 	if (!pid) {
-		struct producer p;
-		struct wt_ring *ring = &p.definitions;
-
 		close(s->control);
-		if (producer__join(&p, s->dir, true))
-			_exit(9);
-		/* the collector knows us, and will learn of our end, when it has read this */
-		producer__device(&p, 1);
-		while (atomic_load(&ring->shared->tail) != atomic_load(&ring->shared->head))
-			usleep(1000);
-		raise(SIGSTOP);
-		_exit(producer__work(&p, 8, 100, 0) ? 9 : 0);
+		_exit(join_stop_and_work(s->dir, true, 8, 100));
 	}
-	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
-	assert_true(WIFSTOPPED(status));
+	wait_until_stopped(pid);
 	kill(s->collector, SIGSTOP);
 	assert_int_equal(waitpid(s->collector, &status, WUNTRACED), s->collector);
 	assert_true(WIFSTOPPED(status));
@@ -648,6 +661,39 @@ static void test_ended_at_once(void **state)
 	kill(s->collector, SIGCONT);
 	assert_int_equal(finish(s), 0);
 	check_all_there(800);
+}
+
+/* What the starter said holds, even if it goes before anybody has asked; the program's own word
+ * does not count against it. */
+static void test_starter_gone_after_its_word(void **state)
+{
+	struct session *s = *state;
+	int go[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(go), 0);
+	pid = fork();
+	if (!pid) {
+		char dir[2 * PATH_MAX] = "";
+
+		close(go[1]);
+		if (read(go[0], dir, sizeof(dir) - 1) <= 0)
+			_exit(9);
+		_exit(join_stop_and_work(dir, false, 1, 100));
+	}
+	close(go[0]);
+	s->options.primary = pid;
+	start(s, NULL);
+	assert_int_equal(write(go[1], s->dir, strlen(s->dir)), (ssize_t)strlen(s->dir));
+	close(go[1]);
+	wait_until_stopped(pid);
+	assert_int_equal(send(s->control, "ended 2\n", 8, 0), 8);
+	close(s->control);
+	kill(pid, SIGCONT);
+	assert_int_equal(wait_for(pid), 0);
+	assert_int_equal(wait_for(s->collector), 0);
+	check_all_there(100);
+	assert_int_equal(number("SELECT exit_kind FROM wt_process"), WT_EXIT_KILLED);
 }
 
 /* A file cut short under the collector ends nothing but its own events. */
@@ -720,6 +766,7 @@ int main(int argc, char **argv)
 		TEST(test_plain),
 		TEST(test_memfd),
 		TEST(test_ended_at_once),
+		TEST(test_starter_gone_after_its_word),
 		TEST(test_by_hand),
 		TEST(test_producer_killed),
 		TEST(test_exec),
