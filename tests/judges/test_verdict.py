@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What an end and words mean, with the words as the programs print them."""
+import json
 import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -68,6 +71,29 @@ class Verdict(unittest.TestCase):
         self.assertEqual(("hang", "x"), other.of("B.One"))
         self.assertEqual(1, len(other.unused()))
         self.assertIn("C", other.unused()[0])
+
+    def test_check(self):
+        e = self.expected("A result because\nB passed|crash chance\n")
+        self.assertEqual(("because", ""), e.check("A", "result"))
+        self.assertEqual(("", "A: hang, expected result"), e.check("A", "hang"))
+        self.assertEqual(("chance", ""), e.check("B", "crash"))
+        self.assertEqual(("", ""), e.check("C", "passed"))
+        self.assertEqual("C: crash, expected passed", e.check("C", "crash")[1])
+
+    def test_matrix_weighs_again(self):
+        """The reasons are those of today's files, not of the run."""
+        with tempfile.TemporaryDirectory() as folder:
+            tests = [{"test": f"test.{op}", "class": c, "counts": None, "reason": "of the run"}
+                     for op, c in (("ADD", "result"), ("CPY", "crash"))]
+            (pathlib.Path(folder) / "llama.json").write_text(json.dumps(
+                {"suite": "llama", "generation": "6.4.3", "versions": {}, "tests": tests, "left_out": {},
+                 "surprises": 0}))
+            out = subprocess.run([sys.executable, "-B", "matrix", folder], check=True, capture_output=True,
+                                 text=True, cwd=pathlib.Path(__file__).resolve().parent).stdout
+        self.assertIn("1 result, 1 crash, **1 not as expected**", out)
+        self.assertNotIn("of the run", out)
+        self.assertIn("| crash | **not expected** | `test.CPY` |", out)
+        self.assertRegex(out, r"\| result \| \w.*`test.ADD` \|")
 
     def test_expected_is_checked(self):
         for wrong in ("A.* result", "A.* broken because", "A"):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a program's end and its words say, and whether that was expected."""
 import fnmatch
+import pathlib
 import re
 
 PASSED = "passed"
@@ -51,6 +52,12 @@ def of_command(code, text, want, refused, codes=(0,)):
     return RESULT if code else CUT
 
 
+def expected_of(suite, generation):
+    """suite: a row of suites.py"""
+    folder = pathlib.Path(__file__).resolve().parent / "expected"
+    return Expected(folder / f"{suite.expected or suite.name}.txt", generation)
+
+
 class Expected:
     """Lines `TEST CLASS REASON`; TEST is a glob, or GENERATION:glob. The first that fits counts.
 
@@ -81,6 +88,13 @@ class Expected:
                 row[4] += 1
                 return row[2], row[3]
         return PASSED, ""
+
+    def check(self, test, found):
+        """The reason, and what is wrong: one of the two at most."""
+        want, reason = self.of(test)
+        if found in want.split("|"):
+            return reason, ""
+        return "", f"{test}: {found}, expected {want}"
 
     def unused(self):
         return [f"{self.path.name}:{row[0]}: fits no test: {row[1]}" for row in self.rows if not row[4]]
