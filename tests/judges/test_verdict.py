@@ -87,11 +87,12 @@ class Verdict(unittest.TestCase):
                      for op, c in (("ADD", "result"), ("CPY", "crash"))]
             (pathlib.Path(folder) / "llama.json").write_text(json.dumps(
                 {"suite": "llama", "generation": "6.4.3", "versions": {}, "tests": tests, "left_out": {},
-                 "surprises": 0}))
+                 "part": {"test.GET": ["A.*", "too many"]}, "surprises": 0}))
             out = subprocess.run([sys.executable, "-B", "matrix", folder], check=True, capture_output=True,
                                  text=True, cwd=pathlib.Path(__file__).resolve().parent).stdout
         self.assertIn("1 result, 1 crash, **1 not as expected**", out)
         self.assertNotIn("of the run", out)
+        self.assertIn("| `A.*` alone | too many | `test.GET` |", out)
         self.assertIn("| crash | **not expected** | `test.CPY` |", out)
         self.assertRegex(out, r"\| result \| \w.*`test.ADD` \|")
 
@@ -107,6 +108,14 @@ class Verdict(unittest.TestCase):
             self.assertIn(path.stem, names)
             for generation in {g for s in suites.SUITES for g in s.where if (s.expected or s.name) == path.stem}:
                 verdict.Expected(path, generation)
+
+    def test_parts(self):
+        """A part of a program is of one that can be a suite's, and says why."""
+        for suite in suites.SUITES:
+            self.assertTrue(not suite.part or suite.kind == suites.PROGRAMS, suite.name)
+            for program, (some, why) in suite.part.items():
+                self.assertRegex(program, suite.pattern)
+                self.assertTrue(some and why)
 
     def test_suites(self):
         for generation in ("5.2.3", "6.4.3", "7.2.4"):
