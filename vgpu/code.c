@@ -24,18 +24,7 @@ struct vg_code_state {
 
 static struct vg_code_state *state(void)
 {
-	struct vg_proc *p = vg_proc();
-	struct vg_code_state *s = __atomic_load_n(&p->code, __ATOMIC_ACQUIRE), *none = NULL;
-
-	if (!s) {
-		s = vg_zalloc(sizeof *s);
-		if (!s)
-			return NULL;
-		if (!__atomic_compare_exchange_n(
-			    &p->code, &none, s, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-			s = none;
-	}
-	return s;
+	return vg_part(&vg_proc()->code, sizeof(struct vg_code_state));
 }
 
 static bool read_code_object(struct vg_kernel *k, char *name)

@@ -48,18 +48,7 @@ static aliased_u64 *age_of(struct kfd_event_data *d)
 
 static struct vg_event_state *state(void)
 {
-	struct vg_proc *p = vg_proc();
-	struct vg_event_state *s = __atomic_load_n(&p->event, __ATOMIC_ACQUIRE), *none = NULL;
-
-	if (!s) {
-		s = vg_zalloc(sizeof *s);
-		if (!s)
-			return NULL;
-		if (!__atomic_compare_exchange_n(
-			    &p->event, &none, s, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-			s = none; /* the loser's untouched pages cost nothing */
-	}
-	return s;
+	return vg_part(&vg_proc()->event, sizeof(struct vg_event_state));
 }
 
 static struct event *lookup(struct vg_event_state *s, uint32_t id)

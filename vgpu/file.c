@@ -59,20 +59,7 @@ struct vg_file_state {
 
 static struct vg_file_state *state(void)
 {
-	struct vg_proc *p = vg_proc();
-	struct vg_file_state *s = __atomic_load_n(&p->file, __ATOMIC_ACQUIRE), *none = NULL;
-
-	if (!s) {
-		s = vg_zalloc(sizeof *s);
-		if (!s)
-			return NULL;
-		if (!__atomic_compare_exchange_n(
-			    &p->file, &none, s, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-			munmap(s, sizeof *s);
-			s = none;
-		}
-	}
-	return s;
+	return vg_part(&vg_proc()->file, sizeof(struct vg_file_state));
 }
 
 /* ---- what runs on a holder's thread: raw system calls on its own descriptor table ---- */

@@ -12,19 +12,14 @@ struct vg_slots {
 
 uint64_t vg_slots__take(struct vg_proc *p, int gpu, uint64_t start, uint64_t ns)
 {
-	struct vg_slots *s = __atomic_load_n(&p->slots, __ATOMIC_ACQUIRE), *none = NULL;
+	struct vg_slots *s;
 	uint64_t *place;
 
 	if (!p->conf.concurrency)
 		return start;
-	if (!s) {
-		s = vg_zalloc(sizeof *s);
-		if (!s)
-			return start;
-		if (!__atomic_compare_exchange_n(
-			    &p->slots, &none, s, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-			s = none;
-	}
+	s = vg_part(&p->slots, sizeof *s);
+	if (!s)
+		return start;
 	vg_lock(&s->lock);
 	place = s->free_at[gpu];
 	for (int i = 1; i < p->conf.concurrency; i++)

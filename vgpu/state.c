@@ -30,6 +30,24 @@ void *vg_zalloc(size_t bytes)
 	return (void *)p;
 }
 
+void *vg_part(void *place, size_t bytes)
+{
+	void **at = place, *none = NULL, *part = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+
+	if (part)
+		return part;
+	part = vg_zalloc(bytes);
+	if (!part)
+		return NULL;
+	/* Release: pairs with the acquire above; the pages are zero already. */
+	if (!__atomic_compare_exchange_n(
+		    at, &none, part, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		munmap(part, bytes);
+		part = none;
+	}
+	return part;
+}
+
 struct vg_proc *vg_proc(void)
 {
 	static _Atomic(struct vg_proc *) proc;

@@ -526,6 +526,9 @@ struct vg_proc *vg_proc(void);
 void vg_once(_Atomic uint32_t *once, void (*fn)(struct vg_proc *));
 void *vg_zalloc(
 	size_t bytes); /* zeroed pages, zero again in a forked child; NULL if there are none */
+/* What *place (a pointer in struct vg_proc) leads to, made of zeroes where there is nothing yet; NULL:
+ * no memory. Any thread. */
+void *vg_part(void *place, size_t bytes);
 void vg_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns);
 void vg_futex_wake(_Atomic uint32_t *word, int cnt);
 
