@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What an end and words mean, with the words as the programs print them."""
+import importlib.machinery
+import importlib.util
 import json
 import pathlib
 import subprocess
@@ -95,6 +97,22 @@ class Verdict(unittest.TestCase):
         self.assertIn("| `A.*` alone | too many | `test.GET` |", out)
         self.assertIn("| crash | **not expected** | `test.CPY` |", out)
         self.assertRegex(out, r"\| result \| \w.*`test.ADD` \|")
+
+    def test_renewed(self):
+        """One test run again takes the place of its earlier result, and of nothing else."""
+        loader = importlib.machinery.SourceFileLoader("run", str(pathlib.Path(__file__).resolve().parent / "run"))
+        run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loader))
+        loader.exec_module(run)
+        again = {"versions": {"p": "1"}, "tests": [{"test": "B", "class": "passed"}]}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "suite.json"
+            with self.assertRaises(run.Problem):
+                run.renewed(path, again)
+            earlier = [{"test": "A", "class": "result"}, {"test": "B", "class": "crash"}]
+            path.write_text(json.dumps({"versions": {"p": "1"}, "tests": earlier}))
+            self.assertEqual([earlier[0], again["tests"][0]], run.renewed(path, again))
+            with self.assertRaises(run.Problem):
+                run.renewed(path, {**again, "versions": {"p": "2"}})
 
     def test_expected_is_checked(self):
         for wrong in ("A.* result", "A.* broken because", "A"):
