@@ -94,7 +94,7 @@ class Verdict(unittest.TestCase):
                                  text=True, cwd=pathlib.Path(__file__).resolve().parent).stdout
         self.assertIn("1 result, 1 crash, **1 not as expected**", out)
         self.assertNotIn("of the run", out)
-        self.assertIn("| `A.*` alone | too many | `test.GET` |", out)
+        self.assertIn("| in part | too many: `--gtest_filter=A.*` | `test.GET` |", out)
         self.assertIn("| crash | **not expected** | `test.CPY` |", out)
         self.assertRegex(out, r"\| result \| \w.*`test.ADD` \|")
 
