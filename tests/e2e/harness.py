@@ -38,6 +38,25 @@ class Result:
         return f"exit code {self.code}\nstdout: {self.stdout[-2000:]}\nstderr: {self.stderr[-2000:]}"
 
 
+def stacks(session):
+    """Where the threads of a session's processes are, if there is a debugger. The virtual GPU's own
+    threads wait for packets and say nothing."""
+    if not shutil.which("gdb"):
+        return "no stacks: gdb is not installed"
+    out = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            if os.getsid(int(process.name)) != session:
+                continue
+            text = subprocess.run(["gdb", "-p", process.name, "-batch", "-ex",
+                                   "thread apply all backtrace 16"], stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=60, check=False).stdout
+            threads = [part for part in text.split("\n\n") if part.startswith("Thread")
+                       and "vg_queue__main" not in part]
+            out.append(f"process {process.name}:\n" + "\n".join(threads))
+    return "\n".join(out)
+
+
 class Case(unittest.TestCase):
     """A test with a folder of its own."""
 
@@ -93,10 +112,11 @@ class Case(unittest.TestCase):
             try:
                 code = process.wait(timeout=limit or LIMIT_S)
             except subprocess.TimeoutExpired:
+                where = stacks(process.pid)
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-                self.fail(f"hangs: {command}\n{err.read_text(errors='replace')[-2000:]}")
+                self.fail(f"hangs: {command}\n{err.read_text(errors='replace')[-2000:]}\n{where}")
         return Result(code, out.read_text(errors="replace"), err.read_text(errors="replace"))
 
     @staticmethod
