@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Programs on a GPU that fails: they end as without the tracer, the trace is complete up to the fault."""
+import glob
 import signal
 import unittest
 
@@ -43,6 +44,8 @@ class Faults(Case):
         self.assertNotEqual(result.code, 0, result)
         self.in_flight(log, trace)
 
+    # ROCr 5.2: its threads may spin on each other's signals and never ask the driver for the fault
+    @unittest.skipIf(glob.glob("/usr/lib/*/libamdhip64.so.5"), "ROCm 5.2 hears of a fault only by chance")
     @need(PROGRAM)
     def test_memory_fault(self):
         """ROCr ends the program, or HIP gives it an error; it does not wait for the GPU here."""
