@@ -72,9 +72,16 @@ static const struct list latency_list = {way_names, VG_WAY_CNT, parse_ns,
 	"the directions are h2d, d2h, d2d, peer, h2h and fill",
 	"a time in ns is needed, of at most 15 digits"};
 
+struct reading {
+	const struct list *list;
+	double *values;
+};
+
 /* VALUE or NAME=VALUE; a value alone is for all names. */
-static const char *parse_item(const struct list *list, const char *text, size_t len, double *values)
+static const char *parse_item(void *reading, const char *text, size_t len)
 {
+	const struct reading *r = reading;
+	const struct list *list = r->list;
 	const char *eq = memchr(text, '=', len), *number = eq ? eq + 1 : text;
 	size_t name = eq ? (size_t)(eq - text) : 0;
 	bool known = !eq;
@@ -85,7 +92,7 @@ static const char *parse_item(const struct list *list, const char *text, size_t 
 	for (unsigned i = 0; i < list->cnt; i++) {
 		if (eq && (strlen(list->names[i]) != name || strncmp(list->names[i], text, name)))
 			continue;
-		values[i] = value;
+		r->values[i] = value;
 		known = true;
 	}
 	return known ? NULL : list->bad_name;
@@ -94,16 +101,9 @@ static const char *parse_item(const struct list *list, const char *text, size_t 
 static int parse(
 	const struct list *list, const char *text, double *values, struct vg_mistake *mistake)
 {
-	for (;; text++) {
-		size_t len = strcspn(text, ",");
+	struct reading r = {list, values};
 
-		*mistake = (struct vg_mistake){text, parse_item(list, text, len, values)};
-		if (mistake->why)
-			return -EINVAL;
-		text += len;
-		if (!*text)
-			return 0;
-	}
+	return vg_list__parse(text, parse_item, &r, mistake);
 }
 
 static int parse_times(

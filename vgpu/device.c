@@ -55,6 +55,13 @@ static void device_make(struct vg_proc *p)
 	}
 }
 
+int vg_gpu_index(uint32_t gpu_id)
+{
+	uint32_t i = gpu_id - VG_GPU_ID(0);
+
+	return i < (uint32_t)vg_proc()->conf.gpu_cnt ? (int)i : -1;
+}
+
 int vg_device__start(void)
 {
 	struct vg_proc *p = vg_proc();

@@ -18,6 +18,21 @@ uint64_t vg_whole_ticks(uint64_t ns)
 	return (ns + VG_STEP_NS - 1) / VG_STEP_NS * VG_STEP_NS;
 }
 
+int vg_list__parse(const char *text, const char *(*item)(void *with, const char *text, size_t len),
+	void *with, struct vg_mistake *mistake)
+{
+	for (;; text++) {
+		size_t len = strcspn(text, ",");
+
+		*mistake = (struct vg_mistake){text, item(with, text, len)};
+		if (mistake->why)
+			return -EINVAL;
+		text += len;
+		if (!*text)
+			return 0;
+	}
+}
+
 bool vg_parse_ns(const char *text, size_t len, uint64_t *ns)
 {
 	uint64_t v = 0;
@@ -100,8 +115,9 @@ static const char *parse_duration(const char *text, size_t len, struct vg_durati
 	return NULL;
 }
 
-static const char *parse_item(struct vg_kernel_times *t, const char *text, size_t len)
+static const char *parse_item(void *times, const char *text, size_t len)
 {
+	struct vg_kernel_times *t = times;
 	const char *eq = memchr(text, '=', len), *why;
 	struct vg_pattern *p = &t->patterns[t->pattern_cnt];
 	size_t n;
@@ -129,16 +145,7 @@ static const char *parse_item(struct vg_kernel_times *t, const char *text, size_
 int vg_kernel_times__parse(struct vg_kernel_times *t, const char *text, struct vg_mistake *mistake)
 {
 	t->pattern_cnt = 0;
-	for (;; text++) {
-		size_t len = strcspn(text, ",");
-
-		*mistake = (struct vg_mistake){text, parse_item(t, text, len)};
-		if (mistake->why)
-			return -EINVAL;
-		text += len;
-		if (!*text)
-			return 0;
-	}
+	return vg_list__parse(text, parse_item, t, mistake);
 }
 
 bool vg_name_fits(const char *pattern, const char *name)

@@ -351,39 +351,40 @@ void vg_file__drop(int file)
 		atomic_store_explicit(&s->first_with_room, i, memory_order_relaxed);
 }
 
-int vg_file__map(int file, uint64_t *at, uint64_t size, int prot, int flags, uint64_t offset)
+/* The holder of the file's descriptor does it; r->fd is set here. */
+static int ask_of(int file, struct request *r)
 {
-	struct request r = {.run = do_map,
-		.fd = file & ((1 << FD_BITS) - 1),
-		.at = *at,
-		.size = size,
-		.offset = offset,
-		.prot = prot,
-		.flags = flags};
 	struct holder *h = holder_of(file);
 	int err;
 
 	if (!h)
 		return -EBADF;
+	r->fd = file & ((1 << FD_BITS) - 1);
 	vg_lock(&h->lock);
-	err = ask(h, &r);
+	err = ask(h, r);
 	vg_unlock(&h->lock);
+	return err;
+}
+
+int vg_file__map(int file, uint64_t *at, uint64_t size, int prot, int flags, uint64_t offset)
+{
+	struct request r = {.run = do_map,
+		.at = *at,
+		.size = size,
+		.offset = offset,
+		.prot = prot,
+		.flags = flags};
+	int err = ask_of(file, &r);
+
 	*at = r.at;
 	return err;
 }
 
 static int ask_about(int file, int (*run)(struct request *r), struct vg_file_meta *meta)
 {
-	struct request r = {.run = run, .fd = file & ((1 << FD_BITS) - 1), .meta = meta};
-	struct holder *h = holder_of(file);
-	int err;
+	struct request r = {.run = run, .meta = meta};
 
-	if (!h)
-		return -EBADF;
-	vg_lock(&h->lock);
-	err = ask(h, &r);
-	vg_unlock(&h->lock);
-	return err;
+	return ask_of(file, &r);
 }
 
 int vg_file__get_meta(int file, struct vg_file_meta *meta)

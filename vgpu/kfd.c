@@ -43,13 +43,6 @@ union kfd_args {
 	struct abi_kfd_runtime_enable runtime;
 };
 
-static int gpu_index(uint32_t gpu_id)
-{
-	uint32_t i = gpu_id - VG_GPU_ID(0);
-
-	return i < (uint32_t)vg_proc()->conf.gpu_cnt ? (int)i : -1;
-}
-
 static int get_version(union kfd_args *a)
 {
 	a->version.major_version = 1;
@@ -59,7 +52,7 @@ static int get_version(union kfd_args *a)
 
 static int create_queue(union kfd_args *a)
 {
-	int gpu = gpu_index(a->create_queue.gpu_id);
+	int gpu = vg_gpu_index(a->create_queue.gpu_id);
 	int err = vg_fault__call(VG_FAULT_CREATE_QUEUE, gpu, 0);
 
 	if (err)
@@ -86,7 +79,7 @@ static int set_cu_mask(union kfd_args *a)
 
 static int get_clock_counters(union kfd_args *a)
 {
-	int gpu = a->clocks.gpu_id ? gpu_index(a->clocks.gpu_id) : -1;
+	int gpu = a->clocks.gpu_id ? vg_gpu_index(a->clocks.gpu_id) : -1;
 	struct vg_clock_reading now;
 
 	if (a->clocks.gpu_id && gpu < 0)
@@ -178,7 +171,7 @@ static int get_tile_config(union kfd_args *a)
 
 static int alloc_memory(union kfd_args *a)
 {
-	int gpu = gpu_index(a->alloc.gpu_id);
+	int gpu = vg_gpu_index(a->alloc.gpu_id);
 	int err = vg_fault__call(VG_FAULT_ALLOC, gpu, a->alloc.size);
 
 	if (!err && vg_fault__gpu_lost(gpu))
@@ -198,7 +191,7 @@ static int map_memory(union kfd_args *a)
 	uint32_t i;
 
 	for (i = a->map.n_success; id && i < a->map.n_devices; i++) {
-		int gpu = gpu_index(id[i]);
+		int gpu = vg_gpu_index(id[i]);
 		int err = vg_fault__call(VG_FAULT_MAP, gpu, 0);
 
 		if (!err && vg_fault__gpu_lost(gpu))
@@ -228,7 +221,7 @@ static int set_xnack_mode(union kfd_args *a)
 
 static int available_memory(union kfd_args *a)
 {
-	int gpu = gpu_index(a->available.gpu_id);
+	int gpu = vg_gpu_index(a->available.gpu_id);
 
 	if (gpu < 0)
 		return -EINVAL;
@@ -266,7 +259,7 @@ static int import_dmabuf(union kfd_args *a)
 	uint64_t handle = 0;
 	int err;
 
-	if (gpu_index(a->import.gpu_id) < 0)
+	if (vg_gpu_index(a->import.gpu_id) < 0)
 		return -EINVAL;
 	err = vg_mem__import((int)a->import.dmabuf_fd, a->import.va_addr, &handle);
 	a->import.handle = handle;

@@ -67,13 +67,6 @@ static struct vg_mem_state *state(void)
 	return s;
 }
 
-static int gpu_index(uint32_t gpu_id)
-{
-	uint32_t i = gpu_id - VG_GPU_ID(0);
-
-	return i < (uint32_t)vg_proc()->conf.gpu_cnt ? (int)i : -1;
-}
-
 /* ---- the table; its lock is held ---- */
 
 static struct buffer *new_buffer(struct vg_mem_state *s, enum kind kind, const struct vg_bo *bo)
@@ -273,7 +266,7 @@ static int make_file(struct vg_bo *bo)
 
 int vg_mem__alloc(struct kfd_ioctl_alloc_memory_of_gpu_args *a)
 {
-	struct vg_bo bo = {gpu_index(a->gpu_id), a->flags, a->va_addr, a->size, 0, -1, 0, 0};
+	struct vg_bo bo = {vg_gpu_index(a->gpu_id), a->flags, a->va_addr, a->size, 0, -1, 0, 0};
 	struct vg_mem_state *s = state();
 	struct buffer *b;
 	int err = 0;
@@ -548,7 +541,7 @@ int vg_mem__ipc_export(struct abi_kfd_ipc_export *a)
 	struct vg_bo bo;
 	int err;
 
-	if (!vg_mem__bo(a->handle, &bo) || bo.file < 0 || gpu_index(a->gpu_id) < 0)
+	if (!vg_mem__bo(a->handle, &bo) || bo.file < 0 || vg_gpu_index(a->gpu_id) < 0)
 		return -EINVAL;
 	err = vg_file__tell(bo.file, (uint32_t)bo.ino, &place);
 	if (err)
@@ -571,7 +564,7 @@ int vg_mem__ipc_import(struct abi_kfd_ipc_import *a)
 	struct vg_bo bo;
 	int file, err;
 
-	if (gpu_index(a->gpu_id) < 0)
+	if (vg_gpu_index(a->gpu_id) < 0)
 		return -EINVAL;
 	file = vg_file__adopt_from(&place, &info);
 	if (file < 0)

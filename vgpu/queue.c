@@ -92,13 +92,12 @@ static bool is_setting(uint32_t percentage, uint32_t priority)
 
 int vg_queue__create(struct kfd_ioctl_create_queue_args *a)
 {
-	uint32_t gpu = a->gpu_id - VG_GPU_ID(0);
+	int gpu = vg_gpu_index(a->gpu_id);
 	struct vg_queue_table *t = vg_queue__table();
-	struct vg_proc *p = vg_proc();
 	struct vg_queue *q;
 	int err;
 
-	if (gpu >= (uint32_t)p->conf.gpu_cnt || a->ring_size < 64 || a->ring_size % 64 ||
+	if (gpu < 0 || a->ring_size < 64 || a->ring_size % 64 ||
 		!is_setting(a->queue_percentage, a->queue_priority))
 		return -EINVAL;
 	if (!t)
@@ -106,7 +105,7 @@ int vg_queue__create(struct kfd_ioctl_create_queue_args *a)
 	vg_once(&t->watcher_started, vg_queue__start_watcher);
 	vg_lock(&t->lock);
 	q = take_queue(t);
-	err = q ? enter(t, q, (int)gpu) : -ENOMEM;
+	err = q ? enter(t, q, gpu) : -ENOMEM;
 	if (!err) {
 		set_up(q, a);
 		err = vg_queue__start_thread((pthread_t *)&q->thread, vg_queue__main, q, false);
@@ -125,7 +124,7 @@ int vg_queue__create(struct kfd_ioctl_create_queue_args *a)
 	a->queue_id = q->id;
 	/* SOC15: the place inside the doorbell page comes with the page's offset. */
 	a->doorbell_offset = VG_BELL_OFFSET(gpu) + q->bell_slot * 8ull;
-	TRACE(1, "queue %u type %u gpu %u ring %p, %llu bytes", q->id, q->type, gpu,
+	TRACE(1, "queue %u type %u gpu %d ring %p, %llu bytes", q->id, q->type, gpu,
 		(void *)q->ring, (unsigned long long)q->ring_bytes);
 	return 0;
 }

@@ -20,6 +20,11 @@ struct vg_mistake {
 	const char *at, *why;
 };
 
+/* Items between commas, each read by `item`, which says why it cannot be (NULL: it can). 0 or
+ * -EINVAL. */
+int vg_list__parse(const char *text, const char *(*item)(void *with, const char *text, size_t len),
+	void *with, struct vg_mistake *mistake);
+
 /* The decimal number of `len` bytes, at most 15 digits. */
 bool vg_parse_ns(const char *text, size_t len, uint64_t *ns);
 

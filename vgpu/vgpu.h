@@ -465,7 +465,8 @@ void vg_sysfs__refresh(const char *path); /* before it is opened */
 
 enum { VG_FD_NONE = -1, VG_FD_KFD = 0 /* 1 + i: render node of GPU i */ };
 
-int vg_device__start(void);     /* 0 or -errno */
+int vg_gpu_index(uint32_t gpu_id); /* of the driver's number of a GPU; -1: there is none */
+int vg_device__start(void);        /* 0 or -errno */
 int vg_device__fd_kind(int fd); /* VG_FD_* */
 int vg_device__open(int kind, bool cloexec);
 const char *vg_path(const char *path, char *buf); /* buf: PATH_MAX; path itself if not ours */

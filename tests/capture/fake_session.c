@@ -100,3 +100,17 @@ void *fake_session__map(enum wt_file_kind kind, uint32_t process, uint32_t numbe
 	*bytes = (size_t)st.st_size;
 	return map == MAP_FAILED ? NULL : map;
 }
+
+int fake_session__set_up(void **state)
+{
+	(void)state;
+	fake_session__start();
+	return 0;
+}
+
+int fake_session__tear_down(void **state)
+{
+	(void)state;
+	fake_session__stop();
+	return 0;
+}

@@ -206,13 +206,6 @@ static int set_up(void **state)
 	return wt_process__join() ? 0 : -1;
 }
 
-static int tear_down(void **state)
-{
-	(void)state;
-	fake_session__stop();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,5 +215,5 @@ int main(void)
 		cmocka_unit_test(test_nobody_reads_stderr),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, set_up, fake_session__tear_down);
 }

@@ -14,15 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/sources/hsa/hsa.h"
-#include "fake_hsa.h"
-#include "fake_session.h"
-
-bool OnLoad(struct hsa_api_table *table, uint64_t version, uint64_t cnt, const char *const *names);
-void OnUnload(void);
-
-static struct hsa_api_table *table;
-static struct wt_process_shared *process;
+#include "hsa_session.h"
 
 /* ---- threads that cannot be made ------------------------------------------------------- */
 
@@ -420,27 +412,6 @@ static void test_keeper_ends_without_collector(void **state)
 	write_packet(queue, index, (hsa_signal){0});
 	usleep(100000);
 	assert_int_equal(wt_keeper__running(), false);
-}
-
-static int set_up(void **state)
-{
-	size_t bytes;
-
-	(void)state;
-	fake_session__start();
-	table = fake_hsa__table();
-	if (!OnLoad(table, 1, 0, NULL))
-		return -1;
-	process = fake_session__map(WT_FILE_PROCESS, 0, 0, &bytes);
-	return process ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	OnUnload();
-	fake_session__stop();
-	return 0;
 }
 
 int main(void)

@@ -279,20 +279,6 @@ static void test_stop(void **state)
 	assert_true(atomic_load(&wt_process.shared->interrupted_ns) > 0);
 }
 
-static int set_up(void **state)
-{
-	(void)state;
-	fake_session__start();
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	fake_session__stop();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,5 +293,5 @@ int main(void)
 		cmocka_unit_test(test_stop),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, fake_session__set_up, fake_session__tear_down);
 }

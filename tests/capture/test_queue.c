@@ -19,14 +19,7 @@
 
 #include "capture/capture.h"
 #include "core/slot.h"
-#include "fake_hsa.h"
-#include "fake_session.h"
-
-bool OnLoad(struct hsa_api_table *table, uint64_t version, uint64_t cnt, const char *const *names);
-void OnUnload(void);
-
-static struct hsa_api_table *table;
-static struct wt_process_shared *process;
+#include "hsa_session.h"
 
 /* ---- a collector of one queue ----------------------------------------------------- */
 
@@ -467,27 +460,6 @@ static void test_symbol_generations(void **state)
 		}
 	assert_int_equal(seen, 2);
 	assert_true(born[0] < dead && dead < born[1]);
-}
-
-static int set_up(void **state)
-{
-	size_t bytes;
-
-	(void)state;
-	fake_session__start();
-	table = fake_hsa__table();
-	if (!OnLoad(table, 1, 0, NULL))
-		return -1;
-	process = fake_session__map(WT_FILE_PROCESS, 0, 0, &bytes);
-	return process ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	OnUnload();
-	fake_session__stop();
-	return 0;
 }
 
 int main(void)

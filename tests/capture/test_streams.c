@@ -114,20 +114,6 @@ static void test_many_threads(void **state)
 	}
 }
 
-static int set_up(void **state)
-{
-	(void)state;
-	fake_session__start();
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	fake_session__stop();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,5 +124,5 @@ int main(void)
 		cmocka_unit_test(test_many_threads),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, fake_session__set_up, fake_session__tear_down);
 }

@@ -18,14 +18,7 @@ def faulty(*rules, program=(HSA,), limit=100, options=()):
     """The result of a run with these faults, and its log."""
     path = TMP + "/faults"
     args = [x for rule in rules for x in ("--fault", rule)]
-    q = subprocess.Popen([RUN, *args, *options, "--log", path, "--", *program], text=True, env=clean_env(),
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-    try:
-        out, err = q.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        os.killpg(q.pid, signal.SIGKILL)  # the program too, which may spin
-        raise
-    return subprocess.CompletedProcess(args, q.returncode, out, err), load(path)
+    return run(*args, *options, "--log", path, "--", *program, timeout=limit), load(path)
 
 
 def ended_by(words, r, error):

@@ -111,25 +111,30 @@ for way in ("free", "exit", "kill"):
 
 # Who has let go holds nothing of it any more; the last one's end is the memory's. ROCm 7.2.4 imports
 # what it shares into a render node, too, and never closes that handle: it lets go when it ends.
-a, b = Program(), Program()
-keeps = int(a.ask("generation")) >= 7
-a.do("size 67108864", "allocate", "fill 1")
-b.do("size 67108864", "open " + a.ask("handle"), "check-fill 1")
-shared = buffers_of(b.p.pid) & buffers_of(a.p.pid)
-check("one buffer is shared", len(shared) == 1, shared)
+def sharers():
+    """Two processes with one buffer, and its inode."""
+    a, b = Program(), Program()
+    a.do("size 67108864", "allocate", "fill 1")
+    b.do("size 67108864", "open " + a.ask("handle"), "check-fill 1")
+    shared = buffers_of(b.p.pid) & buffers_of(a.p.pid)
+    check("one buffer is shared", len(shared) == 1, shared)
+    return a, b, shared
+
+
+def lets_go(what, program, shared, *commands):
+    keeps = int(program.ask("generation")) >= 7
+    program.do("check-fill 1", *commands)
+    held = buffers_of(program.p.pid)
+    check(what, keeps == bool(shared & held), keeps, shared, held)
+    program.end()
+
+
+a, b, shared = sharers()
 a.kill()
-b.do("check-fill 1", "close")
-check("closing lets go", keeps == bool(shared & buffers_of(b.p.pid)), keeps, shared, buffers_of(b.p.pid))
-b.end()
-a, b = Program(), Program()
-a.do("size 67108864", "allocate", "fill 1")
-b.do("size 67108864", "open " + a.ask("handle"), "check-fill 1")
-shared = buffers_of(b.p.pid) & buffers_of(a.p.pid)
-check("one buffer is shared", len(shared) == 1, shared)
+lets_go("closing lets go", b, shared, "close")
+a, b, shared = sharers()
 b.kill()
-a.do("check-fill 1", "free")
-check("freeing lets go", keeps == bool(shared & buffers_of(a.p.pid)), keeps, shared, buffers_of(a.p.pid))
-a.end()
+lets_go("freeing lets go", a, shared, "free")
 
 # Handles that lead nowhere, or elsewhere. What names the memory are the first 16 bytes, when it goes
 # by the driver's own calls; what follows is the runtime's, and it believes it.

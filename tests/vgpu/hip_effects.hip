@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Kernels whose results are checked: on the virtual GPU their functions come from effects.c.
-#include <hip/hip_runtime.h>
-#include <cstdio>
-#include <cstdlib>
+#include "hip_check.h"
 #include <cstring>
 #include <numeric>
 #include <vector>
-
-#define CK(x)                                                                                      \
-	do {                                                                                       \
-		hipError_t e_ = (x);                                                               \
-		if (e_ != hipSuccess) {                                                            \
-			fprintf(stderr, "line %d: %s: %s\n", __LINE__, #x, hipGetErrorString(e_)); \
-			exit(2);                                                                   \
-		}                                                                                  \
-	} while (0)
 
 __global__ void effect_add(const float *a, const float *b, float *c, int n)
 {
@@ -60,15 +49,6 @@ __global__ void effect_crash() {}
 __global__ void effect_none(int *a)
 {
 	a[0] = 1;
-}
-
-static int wrong;
-
-static void check(const char *what, bool ok)
-{
-	if (!ok)
-		printf("WRONG: %s\n", what);
-	wrong += !ok;
 }
 
 static void add(int n, bool registered)

@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Memory of every kind and copies of every shape, with the data checked.
-#include <hip/hip_runtime.h>
-#include <cstdio>
-#include <cstdlib>
+#include "hip_check.h"
 #include <cstring>
 #include <vector>
 #include <unistd.h>
-
-#define CK(x)                                                                                      \
-	do {                                                                                       \
-		hipError_t e_ = (x);                                                               \
-		if (e_ != hipSuccess) {                                                            \
-			fprintf(stderr, "line %d: %s: %s\n", __LINE__, #x, hipGetErrorString(e_)); \
-			exit(2);                                                                   \
-		}                                                                                  \
-	} while (0)
 
 __device__ int table[1000];
 __global__ void read_table(int *to)
@@ -22,15 +11,7 @@ __global__ void read_table(int *to)
 	*to = table[threadIdx.x];
 }
 
-static int wrong;
 using bytes = std::vector<unsigned char>;
-
-static void check(const char *what, bool ok)
-{
-	if (!ok)
-		printf("WRONG: %s\n", what);
-	wrong += !ok;
-}
 
 static bytes pattern(size_t n, unsigned seed)
 {

@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: MIT
 // HIP programs whose log is judged by its times and queues: hip_times PART. Exits 0 if HIP agrees.
-#include <hip/hip_runtime.h>
+#include "hip_check.h"
 #include <hip/hip_ext.h>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
-
-#define CK(x)                                                                                      \
-	do {                                                                                       \
-		hipError_t e_ = (x);                                                               \
-		if (e_ != hipSuccess) {                                                            \
-			fprintf(stderr, "line %d: %s: %s\n", __LINE__, #x, hipGetErrorString(e_)); \
-			exit(2);                                                                   \
-		}                                                                                  \
-	} while (0)
 
 __global__ void times_short() {}
 __global__ void times_long() {}

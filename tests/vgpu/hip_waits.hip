@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Streams that wait for words of memory, and a fill of one byte. Argument: values, batch, byte. Exits
 // 0 if all is right.
-#include <hip/hip_runtime.h>
+#include "hip_check.h"
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <unistd.h>
 
-#define CK(x)                                                                                      \
-	do {                                                                                       \
-		hipError_t e_ = (x);                                                               \
-		if (e_ != hipSuccess) {                                                            \
-			fprintf(stderr, "line %d: %s: %s\n", __LINE__, #x, hipGetErrorString(e_)); \
-			exit(2);                                                                   \
-		}                                                                                  \
-	} while (0)
-
-static int wrong;
 static hipStream_t waiter, writer;
 static char *mark, *ones; // host memory: 1 once the waiting stream has gone on; on the GPU
-
-static void check(const char *what, bool ok)
-{
-	if (!ok)
-		printf("WRONG: %s\n", what);
-	wrong += !ok;
-}
 
 // What the waiting stream does next can be seen from the host.
 static void then_mark()

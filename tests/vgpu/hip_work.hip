@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What HIP programs do, with the data checked. First argument: which part; exits 0 if all is right.
-#include <hip/hip_runtime.h>
-#include <cstdio>
-#include <cstdlib>
+#include "hip_check.h"
 #include <cstring>
 #include <string>
 #include <thread>
@@ -10,15 +8,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define CK(x)                                                                                      \
-	do {                                                                                       \
-		hipError_t e_ = (x);                                                               \
-		if (e_ != hipSuccess) {                                                            \
-			fprintf(stderr, "line %d: %s: %s\n", __LINE__, #x, hipGetErrorString(e_)); \
-			exit(2);                                                                   \
-		}                                                                                  \
-	} while (0)
 
 __global__ void work_add(const float *a, const float *b, float *c, int n)
 {
@@ -33,15 +22,6 @@ __global__ void work_scale(float *a, float f)
 }
 __global__ void work_empty() {}
 __global__ void work_long() {}
-
-static int wrong;
-
-static void check(const char *what, bool ok)
-{
-	if (!ok)
-		printf("WRONG: %s\n", what);
-	wrong += !ok;
-}
 
 static bool all(const std::vector<unsigned char> &v, size_t from, size_t to, unsigned char x)
 {

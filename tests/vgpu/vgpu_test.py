@@ -2,6 +2,7 @@
 """What the virtual GPU's end-to-end tests share."""
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,9 +39,17 @@ def clean_env(**more):
 
 
 def run(*args, timeout=60, env=None, text=True, **options):
-    """vgpu-run with these arguments; the result of subprocess.run."""
-    return subprocess.run([RUN, *args], timeout=timeout, capture_output=True, text=text,
-                          env=env or clean_env(), **options)
+    """vgpu-run with these arguments; as subprocess.run. At the limit the program dies, too."""
+    command = [RUN, *args]
+    q = subprocess.Popen(command, text=text, env=env or clean_env(), stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, start_new_session=True, **options)
+    try:
+        out, err = q.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(q.pid, signal.SIGKILL)  # vgpu-run alone would leave the program, which may spin
+        q.communicate()
+        raise
+    return subprocess.CompletedProcess(command, q.returncode, out, err)
 
 
 def load(path):

@@ -7,21 +7,11 @@
  *
  * It prints what it saw; that must be the same with and without a tracer.
  */
-#include <hsa/hsa.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(call)                                                                                \
-	do {                                                                                       \
-		hsa_status_t status_ = (call);                                                     \
-		if (status_ != HSA_STATUS_SUCCESS) {                                               \
-			fprintf(stderr, "%s:%d: %s: %#x\n", __FILE__, __LINE__, #call, status_);   \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
+#include "hsa_program.h"
 
 enum { PACKETS = 64, EACH = 100 };
 
@@ -75,11 +65,11 @@ int main(int argc, char **argv)
 		hsa_queue_t *queue;
 		hsa_signal_t signal;
 
-		CHECK(hsa_init());
-		CHECK(hsa_iterate_agents(find_gpu, &gpu));
-		CHECK(hsa_queue_create(gpu, PACKETS, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX,
+		HSA_CHECK(hsa_init());
+		HSA_CHECK(hsa_iterate_agents(find_gpu, &gpu));
+		HSA_CHECK(hsa_queue_create(gpu, PACKETS, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX,
 			UINT32_MAX, &queue));
-		CHECK(hsa_signal_create(1, 0, NULL, &signal));
+		HSA_CHECK(hsa_signal_create(1, 0, NULL, &signal));
 		for (int i = 0; i < EACH; i++)
 			submit(queue, (hsa_signal_t){0});
 		submit(queue, signal);
@@ -91,10 +81,10 @@ int main(int argc, char **argv)
 		if (cycle % 5 == 4)
 			fork_child();
 		if (cycle % 2) {
-			CHECK(hsa_signal_destroy(signal));
-			CHECK(hsa_queue_destroy(queue));
+			HSA_CHECK(hsa_signal_destroy(signal));
+			HSA_CHECK(hsa_queue_destroy(queue));
 		}
-		CHECK(hsa_shut_down());
+		HSA_CHECK(hsa_shut_down());
 	}
 	puts("end");
 	return 0;

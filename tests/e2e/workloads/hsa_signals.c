@@ -7,84 +7,16 @@
  *
  * It prints what it saw; that must be the same with and without a tracer.
  */
-#include <hsa/hsa.h>
-#include <hsa/hsa_ext_amd.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define CHECK(call)                                                                                \
-	do {                                                                                       \
-		hsa_status_t status_ = (call);                                                     \
-		if (status_ != HSA_STATUS_SUCCESS) {                                               \
-			fprintf(stderr, "%s:%d: %s: %#x\n", __FILE__, __LINE__, #call, status_);   \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
+#include "hsa_program.h"
 
 enum { QUEUE_PACKETS = 256, ROUNDS = 40, BATCH = 4 };
 
-static hsa_agent_t gpu;
-static hsa_amd_memory_pool_t kernarg_pool;
+static struct hsa_program program;
 static uint64_t kernel_object;
 static void *kernarg;
-
-static hsa_status_t find_pool(hsa_amd_memory_pool_t pool, void *data)
-{
-	hsa_amd_segment_t segment;
-	uint32_t flags;
-
-	(void)data;
-	hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
-	hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
-	if (segment == HSA_AMD_SEGMENT_GLOBAL &&
-		(flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT) && !kernarg_pool.handle)
-		kernarg_pool = pool;
-	return HSA_STATUS_SUCCESS;
-}
-
-static hsa_status_t find_agent(hsa_agent_t agent, void *data)
-{
-	hsa_device_type_t type;
-
-	(void)data;
-	hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type);
-	if (type == HSA_DEVICE_TYPE_GPU && !gpu.handle)
-		gpu = agent;
-	if (type == HSA_DEVICE_TYPE_CPU)
-		hsa_amd_agent_iterate_memory_pools(agent, find_pool, NULL);
-	return HSA_STATUS_SUCCESS;
-}
-
-/* The code object inside the file: hipcc wraps it in a bundle. */
-static void load_kernel(const char *path)
-{
-	static char bytes[1 << 20];
-	hsa_code_object_reader_t reader;
-	hsa_executable_t executable;
-	hsa_executable_symbol_t symbol;
-	FILE *file = fopen(path, "rb");
-	size_t size = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
-	char *elf = memmem(bytes, size, "\177ELF", 4);
-
-	if (!elf) {
-		fprintf(stderr, "hsa_signals: %s holds no code object\n", path);
-		exit(1);
-	}
-	fclose(file);
-	CHECK(hsa_code_object_reader_create_from_memory(elf, size - (size_t)(elf - bytes),
-		&reader));
-	CHECK(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
-		NULL, &executable));
-	CHECK(hsa_executable_load_agent_code_object(executable, gpu, reader, NULL, NULL));
-	CHECK(hsa_executable_freeze(executable, NULL));
-	CHECK(hsa_executable_get_symbol_by_name(executable, "module_kernel_000000.kd", &gpu,
-		&symbol));
-	CHECK(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
-		&kernel_object));
-}
 
 static uint64_t reserve(hsa_queue_t *queue, uint64_t count, int how)
 {
@@ -170,14 +102,6 @@ static hsa_signal_value_t wait_zero(hsa_signal_t signal)
 		HSA_WAIT_STATE_BLOCKED);
 }
 
-static hsa_signal_t new_signal(hsa_signal_value_t value)
-{
-	hsa_signal_t signal;
-
-	CHECK(hsa_signal_create(value, 0, NULL, &signal));
-	return signal;
-}
-
 struct seen {
 	int own_done, own_timed, shared_done, counted_down, handled;
 };
@@ -193,7 +117,7 @@ static bool on_done(hsa_signal_value_t value, void *data)
 static void work(hsa_queue_t *queue, int seed, struct seen *seen)
 {
 	const hsa_signal_t none = {0};
-	hsa_signal_t own = new_signal(1), shared = new_signal(0), counter = new_signal(ROUNDS);
+	hsa_signal_t own = hsa_new_signal(1), shared = hsa_new_signal(0), counter = hsa_new_signal(ROUNDS);
 	hsa_signal_t handled = {0};
 
 	for (int round = 0; round < ROUNDS; round++) {
@@ -207,7 +131,7 @@ static void work(hsa_queue_t *queue, int seed, struct seen *seen)
 		ring(queue, index, how);
 		seen->own_done += wait_zero(own) == 0;
 		hsa_amd_profiling_dispatch_time_t time = {0};
-		CHECK(hsa_amd_profiling_get_dispatch_time(gpu, own, &time));
+		HSA_CHECK(hsa_amd_profiling_get_dispatch_time(program.gpu, own, &time));
 		seen->own_timed += time.start > 0 && time.end > time.start;
 
 		/* overlapping kernels behind one doorbell that share a signal */
@@ -226,9 +150,9 @@ static void work(hsa_queue_t *queue, int seed, struct seen *seen)
 		ring(queue, index + 1, how);
 
 		/* a signal with a handler, and a barrier that depends on it */
-		handled = new_signal(1);
-		hsa_signal_t barrier = new_signal(1);
-		CHECK(hsa_amd_signal_async_handler(handled, HSA_SIGNAL_CONDITION_LT, 1, on_done,
+		handled = hsa_new_signal(1);
+		hsa_signal_t barrier = hsa_new_signal(1);
+		HSA_CHECK(hsa_amd_signal_async_handler(handled, HSA_SIGNAL_CONDITION_LT, 1, on_done,
 			&seen->handled));
 		index = reserve(queue, 2, how + 3);
 		write_dispatch(queue, index, 4096, false, handled);
@@ -237,13 +161,13 @@ static void work(hsa_queue_t *queue, int seed, struct seen *seen)
 		wait_zero(barrier);
 		while (__atomic_load_n(&seen->handled, __ATOMIC_RELAXED) <= round)
 			;
-		CHECK(hsa_signal_destroy(handled));
-		CHECK(hsa_signal_destroy(barrier));
+		HSA_CHECK(hsa_signal_destroy(handled));
+		HSA_CHECK(hsa_signal_destroy(barrier));
 	}
 	seen->counted_down = wait_zero(counter) == 0;
-	CHECK(hsa_signal_destroy(own));
-	CHECK(hsa_signal_destroy(shared));
-	CHECK(hsa_signal_destroy(counter));
+	HSA_CHECK(hsa_signal_destroy(own));
+	HSA_CHECK(hsa_signal_destroy(shared));
+	HSA_CHECK(hsa_signal_destroy(counter));
 }
 
 struct job {
@@ -269,21 +193,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: hsa_signals CODE_OBJECT\n");
 		return 2;
 	}
-	CHECK(hsa_init());
-	CHECK(hsa_iterate_agents(find_agent, NULL));
-	if (!gpu.handle) {
-		fprintf(stderr, "hsa_signals: no GPU\n");
-		return 1;
-	}
-	load_kernel(argv[1]);
-	CHECK(hsa_amd_memory_pool_allocate(kernarg_pool, 4096, 0, &kernarg));
-	CHECK(hsa_amd_agents_allow_access(1, &gpu, NULL, kernarg));
+	hsa_program__open(&program);
+	hsa_program__load(&program, argv[1]);
+	kernel_object = hsa_program__kernel(&program, "module_kernel_000000.kd");
+	kernarg = hsa_program__alloc(&program, program.kernarg, 4096);
 	memset(kernarg, 0, 4096);
-	for (int i = 0; i < 2; i++) {
-		CHECK(hsa_queue_create(gpu, QUEUE_PACKETS, HSA_QUEUE_TYPE_MULTI, NULL, NULL,
-			UINT32_MAX, UINT32_MAX, &jobs[i].queue));
-		CHECK(hsa_amd_profiling_set_profiler_enabled(jobs[i].queue, 1));
-	}
+	for (int i = 0; i < 2; i++)
+		jobs[i].queue = hsa_program__queue(&program, QUEUE_PACKETS);
 	for (int i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, job__run, &jobs[i]);
 	for (int i = 0; i < 2; i++) {
@@ -294,8 +210,8 @@ int main(int argc, char **argv)
 			jobs[i].seen.counted_down ? "0" : "WRONG");
 		printf("queue %d: write index %llu\n", i,
 			(unsigned long long)hsa_queue_load_write_index_relaxed(jobs[i].queue));
-		CHECK(hsa_queue_destroy(jobs[i].queue));
+		HSA_CHECK(hsa_queue_destroy(jobs[i].queue));
 	}
-	CHECK(hsa_shut_down());
+	HSA_CHECK(hsa_shut_down());
 	return 0;
 }

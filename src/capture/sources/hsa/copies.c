@@ -83,22 +83,39 @@ static void follow(hsa_signal completion, const struct wt_rec_sdma *rec, int64_t
 	wt_define(&end.rec, sizeof(end), NULL, 0);
 }
 
+/* A copy that is followed, from before the runtime is asked for it to after. */
+struct followed {
+	bool follows;
+	struct wt_rec_sdma rec;
+	int64_t before;
+};
+
+static void begin(struct followed *f, void *dst, hsa_agent dst_agent, const void *src,
+	hsa_agent src_agent, size_t bytes, hsa_signal completion)
+{
+	f->follows = wanted(completion);
+	if (!f->follows)
+		return;
+	f->rec = describe(dst, dst_agent, src, src_agent, bytes);
+	f->before = announce(completion, &f->rec);
+}
+
+static void end(struct followed *f, hsa_signal completion, hsa_status status)
+{
+	if (f->follows)
+		follow(completion, &f->rec, f->before, status);
+}
+
 static hsa_status async_copy(void *dst, hsa_agent dst_agent, const void *src, hsa_agent src_agent,
 	size_t bytes, uint32_t dep_cnt, const hsa_signal *deps, hsa_signal completion)
 {
-	bool follows = wanted(completion);
-	struct wt_rec_sdma rec;
-	int64_t before = 0;
+	struct followed copy;
 	hsa_status status;
 
-	if (follows) {
-		rec = describe(dst, dst_agent, src, src_agent, bytes);
-		before = announce(completion, &rec);
-	}
+	begin(&copy, dst, dst_agent, src, src_agent, bytes, completion);
 	status = AMD(hsa_amd_memory_async_copy, hsa_amd_memory_async_copy_fn)(dst, dst_agent, src,
 		src_agent, bytes, dep_cnt, deps, completion);
-	if (follows)
-		follow(completion, &rec, before, status);
+	end(&copy, completion, status);
 	return status;
 }
 
@@ -108,19 +125,13 @@ static hsa_status async_copy_on_engine(void *dst, hsa_agent dst_agent, const voi
 	hsa_agent src_agent, size_t bytes, uint32_t dep_cnt, const hsa_signal *deps,
 	hsa_signal completion, uint32_t engine, bool force)
 {
-	bool follows = wanted(completion);
-	struct wt_rec_sdma rec;
-	int64_t before = 0;
+	struct followed copy;
 	hsa_status status;
 
-	if (follows) {
-		rec = describe(dst, dst_agent, src, src_agent, bytes);
-		before = announce(completion, &rec);
-	}
+	begin(&copy, dst, dst_agent, src, src_agent, bytes, completion);
 	status = original_on_engine(dst, dst_agent, src, src_agent, bytes, dep_cnt, deps, completion,
 		engine, force);
-	if (follows)
-		follow(completion, &rec, before, status);
+	end(&copy, completion, status);
 	return status;
 }
 
@@ -137,25 +148,22 @@ static hsa_status async_copy_rect(const struct hsa_pitched_ptr *dst, const struc
 	const struct hsa_dim3 *range, hsa_agent agent, uint32_t direction, uint32_t dep_cnt,
 	const hsa_signal *deps, hsa_signal completion)
 {
-	bool follows = dst && src && range && wanted(completion);
-	struct wt_rec_sdma rec;
-	int64_t before = 0;
+	struct followed copy = {.follows = dst && src && range && wanted(completion)};
 	hsa_status status;
 
-	if (follows) {
-		rec = describe(dst->base, agent, src->base, agent,
+	if (copy.follows) {
+		copy.rec = describe(dst->base, agent, src->base, agent,
 			(uint64_t)range->x * range->y * range->z);
-		rec.kind = rect_kind(direction);
-		if (rec.kind == WT_COPY_HTOD)
-			rec.src_device = UINT32_MAX;
-		if (rec.kind == WT_COPY_DTOH)
-			rec.dst_device = UINT32_MAX;
-		before = announce(completion, &rec);
+		copy.rec.kind = rect_kind(direction);
+		if (copy.rec.kind == WT_COPY_HTOD)
+			copy.rec.src_device = UINT32_MAX;
+		if (copy.rec.kind == WT_COPY_DTOH)
+			copy.rec.dst_device = UINT32_MAX;
+		copy.before = announce(completion, &copy.rec);
 	}
 	status = AMD(hsa_amd_memory_async_copy_rect, hsa_amd_memory_async_copy_rect_fn)(dst, dst_at,
 		src, src_at, range, agent, direction, dep_cnt, deps, completion);
-	if (follows)
-		follow(completion, &rec, before, status);
+	end(&copy, completion, status);
 	return status;
 }
 
