@@ -57,6 +57,10 @@ def stacks(session):
     return "\n".join(out)
 
 
+class Hangs(AssertionError):
+    """A program that had not ended at its limit, and was killed."""
+
+
 class Case(unittest.TestCase):
     """A test with a folder of its own."""
 
@@ -116,7 +120,7 @@ class Case(unittest.TestCase):
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-                self.fail(f"hangs: {command}\n{err.read_text(errors='replace')[-2000:]}\n{where}")
+                raise Hangs(f"hangs: {command}\n{err.read_text(errors='replace')[-2000:]}\n{where}")
         return Result(code, out.read_text(errors="replace"), err.read_text(errors="replace"))
 
     @staticmethod
@@ -129,20 +133,21 @@ class Case(unittest.TestCase):
             out += ["--log", log]
         return out + ["--"] + list(command)
 
-    def untraced(self, command, gpus=1, kernel_ns=None, env=None):
+    def untraced(self, command, gpus=1, kernel_ns=None, env=None, limit=None):
         """Result and log."""
         self.count += 1
         log = self.path(f"untraced{self.count}.jsonl")
-        result = self.run_command(self.vgpu(command, log, gpus, kernel_ns), env)
+        result = self.run_command(self.vgpu(command, log, gpus, kernel_ns), env, limit=limit)
         return result, oracle.Log(log)
 
-    def traced(self, command, options=(), gpus=1, kernel_ns=None, env=None, load=True):
+    def traced(self, command, options=(), gpus=1, kernel_ns=None, env=None, load=True,
+               limit=None):
         """Result, log and trace."""
         self.count += 1
         log, db = self.path(f"traced{self.count}.jsonl"), self.path(f"traced{self.count}.db")
         result = self.run_command(
             self.vgpu([WAVETAP, "trace", "-o", db, *options, "--", *command], log, gpus,
-                      kernel_ns), env)
+                      kernel_ns), env, limit=limit)
         if not load:
             return result, log, db
         self.assertTrue(db.exists(), f"no trace was written\n{result}")

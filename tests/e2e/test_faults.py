@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Programs on a GPU that fails: they end as without the tracer, the trace is complete up to the fault."""
-import glob
 import signal
 import unittest
 
-from harness import BUILD, Case, need
+from harness import BUILD, Case, Hangs, need
 
 PROGRAM = BUILD / "vgpu_hip_work"
 HSA = BUILD / "vgpu_hsa_faults"
 
 
 class Faults(Case):
-    def run_with(self, fault, command, same_output=True, **allowed):
+    def run_with(self, fault, command, same_output=True, limit=None, **allowed):
         """Untraced and traced result, log and trace, compared."""
         env = {"VGPU_FAULT": fault}
-        plain, plain_log = self.untraced(command, env=env)
-        traced, log, trace = self.traced(command, env=env)
+        plain, plain_log = self.untraced(command, env=env, limit=limit)
+        traced, log, trace = self.traced(command, env=env, limit=limit)
         self.assertTrue(plain_log.faults and log.faults, f"{fault}: nothing happened")
         self.assertEqual({f["fault"] for f in plain_log.faults}, {f["fault"] for f in log.faults})
         if same_output:
@@ -44,13 +43,18 @@ class Faults(Case):
         self.assertNotEqual(result.code, 0, result)
         self.in_flight(log, trace)
 
-    # ROCr 5.2: its threads may spin on each other's signals and never ask the driver for the fault
-    @unittest.skipIf(glob.glob("/usr/lib/*/libamdhip64.so.5"), "ROCm 5.2 hears of a fault only by chance")
     @need(PROGRAM)
     def test_memory_fault(self):
         """ROCr ends the program, or HIP gives it an error; it does not wait for the GPU here."""
-        result, log, trace = self.run_with("memory,kernel=work_empty,nth=1",
-                                           [PROGRAM, "launch-and-ask"], late_per_queue=64)
+        for left in reversed(range(4)):
+            try:
+                result, log, trace = self.run_with("memory,kernel=work_empty,nth=1", [PROGRAM, "launch-and-ask"],
+                                                   limit=60, late_per_queue=64)
+                break
+            except Hangs:
+                # ROCr 5.2, traced or not, in about one run of 50: its threads spin and never ask for the fault
+                if not left:
+                    raise
         self.assertNotEqual(result.code, 0, result)
         if result.code == -signal.SIGABRT:
             self.assertIn("Memory access fault by GPU node-1", result.stderr)

@@ -11,7 +11,7 @@ import time
 import unittest
 
 import oracle
-from harness import CODE_OBJECT, VGPU_RUN, WORKLOADS, Case, need
+from harness import CODE_OBJECT, VGPU_RUN, WORKLOADS, Case, Hangs, need
 
 FIXED = (1, 7, 18, 30)  # one found each of: patterns of graphs, rows of fills, captures
 STEPS = 100
@@ -53,7 +53,7 @@ class Random(Case):
         command = self.vgpu(self.program(seed), log, gpus(seed))
         try:
             result = self.run_command(command, limit=LIMIT_S)
-        except self.failureException as failure:
+        except Hangs as failure:
             self.fail(f"seed {seed}: {failure}\n{self.unfinished(log)}")
         self.assertEqual(result.code, 0, f"seed {seed}: {result}")
         self.assertIn(" 0 failed", result.stdout, f"seed {seed}")

@@ -22,8 +22,10 @@ def byte():
           faults[0]["fault"] == "memory", faults)
 
 
-try:
-    byte()
-except subprocess.TimeoutExpired:  # while it waits for a signal, ROCr 5.2 may not hear of the fault
-    print("left out: the runtime did not hear of the fault")
+for left in reversed(range(4)):
+    try:
+        byte()
+        break
+    except subprocess.TimeoutExpired:  # ROCr 5.2, now and then: its threads spin and never ask for the fault
+        check("the runtime hears of the fault in one of four runs", left)
 end()
