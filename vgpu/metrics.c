@@ -64,7 +64,7 @@ static size_t put_v1_3(const struct vg_model *m, unsigned busy, void *out, size_
 	v.umc_activity = v.mm_activity = 0;
 	v.power = VG_POWER_W;
 	v.energy = 0;
-	v.system_clock = vg_now();
+	v.system_clock = vg_clock__read(-1).system;
 	v.average[0] = v.gfxclk = (uint16_t)m->sclk_max;
 	v.average[2] = v.uclk = (uint16_t)m->mclk_max;
 	v.throttle = 0;
@@ -92,7 +92,7 @@ static size_t put_v1_4(const struct vg_model *m, unsigned busy, void *out, size_
 	v.gfx_activity = (uint16_t)busy;
 	v.umc_activity = 0;
 	v.energy = 0;
-	v.system_clock = vg_now();
+	v.system_clock = vg_clock__read(-1).system;
 	v.throttle = v.gfxclk_lock = 0;
 	v.pcie_width = 16;
 	v.pcie_speed = pcie_speed(m);
