@@ -259,20 +259,20 @@ bool vg_sdma__ready(const struct vg_queue *q)
 /*
  * Nothing starts before it was seen. A command's packets (time stamp, copy,
  * time stamp, completion) were seen together with its first one: a doorbell
- * for later work does not move them apart.
+ * for later work does not move them apart, but holds for what comes after them.
  */
 static void raise_floor(struct vg_queue *q)
 {
-	if (!q->in_command && q->now > q->floor)
-		q->floor = q->now;
+	if (!q->in_command && q->next_floor > q->floor)
+		q->floor = q->next_floor;
 }
 
 static void look_at_bell(struct vg_queue *q, uint64_t bell)
 {
-	if ((int64_t)bell == q->bell_seen)
-		return;
-	q->bell_seen = (int64_t)bell;
-	q->now = vg_gpu_now(q->gpu);
+	if ((int64_t)bell != q->bell_seen) {
+		q->bell_seen = (int64_t)bell;
+		q->now = q->next_floor = vg_gpu_now(q->gpu);
+	}
 	raise_floor(q);
 }
 
@@ -321,7 +321,7 @@ enum vg_step vg_sdma__step(struct vg_queue *q)
 	if (is_memory_poll(d)) {
 		if (!vg_sdma__unblocked(q))
 			return VG_STEP_BLOCKED;
-		q->now = vg_gpu_now(q->gpu); /* a dependency is met in real time */
+		q->now = q->next_floor = vg_gpu_now(q->gpu); /* a dependency is met in real time */
 		raise_floor(q);
 	}
 	if (is_stalled(q, op))

@@ -348,6 +348,7 @@ struct vg_queue {
 	uint64_t bare_since;    /* since when a valid packet waits uncovered */
 	uint64_t now;           /* last look at the clock; all times here are gpu times */
 	uint64_t floor;         /* no later packet starts before this */
+	uint64_t next_floor;    /* SDMA: the same for what follows the command in progress */
 	uint64_t last_end;      /* latest end of all launched packets */
 	uint64_t waiting_since; /* the packet at the head waits for its signals since then */
 	union abi_packet head;  /* while blocked: the packet */

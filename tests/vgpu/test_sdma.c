@@ -9,6 +9,7 @@
 #include <linux/kfd_ioctl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "own_memory.h"
 #include "vgpu.h"
@@ -120,6 +121,37 @@ static void sdma_latency(void **state)
 	c->latency_ns[VG_WAY_H2H] = c->latency_ns[VG_WAY_FILL] = 0;
 }
 
+/* A doorbell in the middle of a copy: what it is for starts no earlier than that. */
+static void sdma_doorbell_in_a_copy(void **state)
+{
+	static char from[64], to[64];
+	struct abi_signal s = {.value = 2};
+	uint64_t stamps[4], rung;
+
+	(void)state;
+	for (int copy = 0; copy < 2; copy++) {
+		sdma_put((uint32_t[]){13 | 2 << 8, LOW(&stamps[2 * copy]), HIGH(&stamps[2 * copy])},
+			3);
+		sdma_put((uint32_t[]){1, 64 - 1, 0, LOW(from), HIGH(from), LOW(to), HIGH(to)}, 7);
+		if (copy == 0) {
+			assert_int_equal(vg_sdma__step(q), VG_STEP_DONE);
+			assert_int_equal(vg_sdma__step(q), VG_STEP_DONE);
+			usleep(1000);
+			rung = vg_gpu_ticks(q->gpu, vg_gpu_now(q->gpu));
+		}
+		sdma_put((uint32_t[]){13 | 2 << 8, LOW(&stamps[2 * copy + 1]),
+				 HIGH(&stamps[2 * copy + 1])},
+			3);
+		sdma_put((uint32_t[]){10 | 47u << 25, LOW(&s.value), HIGH(&s.value), UINT32_MAX,
+				 UINT32_MAX, 0, 0, 0},
+			8);
+	}
+	sdma_run();
+	assert_int_equal(s.value, 0);
+	assert_true(stamps[1] < rung);
+	assert_true(stamps[2] >= rung);
+}
+
 static void sdma_faults(void **state)
 {
 	uint64_t word = 1;
@@ -206,6 +238,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(sdma_copy_and_signal),
 		TEST(sdma_latency),
+		TEST(sdma_doorbell_in_a_copy),
 		TEST(sdma_faults),
 		TEST(sdma_poll_blocks),
 		TEST(sdma_fill_and_rect),
