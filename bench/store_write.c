@@ -69,8 +69,9 @@ static void make_event(struct event *event, uint64_t number)
 		.stream_id = 1 + lane};
 	if (kind == 9) {
 		event->api.name = "hipEventRecord";
-		event->api.detail = WT_API_OBJECT;
-		event->api.object.object = 0x7f0000000000ull + next_random(64) * 256;
+		event->api.detail = WT_API_ARGS;
+		event->api.args.cnt = 1;
+		event->api.args.value[0] = 0x7f0000000000ull + next_random(64) * 256;
 		return;
 	}
 	event->has_op = true;

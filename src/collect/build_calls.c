@@ -112,12 +112,13 @@ int wt_build__write_threads(struct wt_build *build, struct wt_build_process *pro
 	return rc;
 }
 
-static void add_detail(
-	struct wt_build_process *process, const struct wt_rec *rec, struct wt_store_api *row)
+static void add_detail(struct wt_build_process *process, const struct wt_rec *rec, uint32_t bytes,
+	struct wt_store_api *row)
 {
 	const struct wt_rec_launch *launch = (const void *)rec;
 	const struct wt_rec_copy *copy = (const void *)rec;
-	const struct wt_rec_object *object = (const void *)rec;
+	const struct wt_rec_args *args = (const void *)rec;
+	const struct wt_rec_memory *memory = (const void *)rec;
 
 	switch (rec->type) {
 	case WT_REC_CALL_LAUNCH:
@@ -135,21 +136,52 @@ static void add_detail(
 		row->copy.kind = copy->kind;
 		wt_build__copy_called(process, copy);
 		break;
-	case WT_REC_CALL_OBJECT:
-		row->detail = WT_API_OBJECT;
-		row->object.object = object->object;
-		row->object.value = object->value;
+	case WT_REC_CALL_ARGS:
+		row->detail = WT_API_ARGS;
+		row->args.cnt = (bytes - sizeof(*args)) / sizeof(*args->value);
+		if (row->args.cnt > WT_STORE_ARGS)
+			row->args.cnt = WT_STORE_ARGS;
+		memcpy(row->args.value, args->value, row->args.cnt * sizeof(*args->value));
+		break;
+	case WT_REC_CALL_MEMORY:
+		row->detail = WT_API_ARGS;
+		row->args.cnt = 3;
+		row->args.value[0] = memory->address;
+		row->args.value[1] = memory->bytes;
+		row->args.value[2] = memory->kind;
 		break;
 	}
 }
 
-static int add_call(
-	struct wt_build *build, struct wt_build_process *process, const struct wt_rec *rec)
+/* The first call of a function with arguments says how they are called. */
+static int name_args(struct wt_build *build, const struct wt_rec *rec)
+{
+	static const char *const memory[] = {"address", "bytes", "kind"};
+	bool is_memory = rec->type == WT_REC_CALL_MEMORY;
+	char name[64];
+	int rc = 0;
+
+	if ((rec->type != WT_REC_CALL_ARGS && !is_memory) || rec->id >= WT_HIP_CNT ||
+		build->args_named[rec->id])
+		return 0;
+	build->args_named[rec->id] = true;
+	for (uint32_t i = 0; i < WT_STORE_ARGS && !rc; i++) {
+		if (is_memory ? i >= 3 : !wt_hip_api__arg_name(rec->id, i, name))
+			break;
+		rc = wt_store__add_arg_name(build->store, wt_api__name(rec->id), i,
+			is_memory ? memory[i] : name);
+	}
+	return rc;
+}
+
+static int add_call(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_rec *rec, uint32_t bytes)
 {
 	const struct wt_rec_call *call = (const void *)rec;
 	uint32_t index = (uint32_t)(call->corr >> WT_CORR_COUNT_BITS);
 	struct wt_build_thread *thread = wt_build__thread(build, process, index);
 	struct wt_store_api row;
+	int rc;
 
 	if (!thread)
 		return -ENOMEM;
@@ -162,6 +194,7 @@ static int add_call(
 		.start_ns = wt_build__cpu_ns(build, process, call->start_tsc),
 		.end_ns = wt_build__cpu_ns(build, process, call->end_tsc),
 		.ret = call->ret,
+		.no_ret = rec->id < WT_HIP_CNT && !wt_hip_functions[rec->id].returns_error,
 		.stream_id = wt_build__stream_id(process, call->stream),
 	};
 	if (!row.id)
@@ -170,7 +203,10 @@ static int add_call(
 		return -EINVAL;
 	if (call->corr > thread->last_call)
 		thread->last_call = call->corr;
-	add_detail(process, rec, &row);
+	rc = name_args(build, rec);
+	if (rc)
+		return rc;
+	add_detail(process, rec, bytes, &row);
 	if (row.end_ns > build->stats.end_ns)
 		build->stats.end_ns = row.end_ns;
 	build->stats.call_cnt++;
@@ -182,7 +218,8 @@ static const uint16_t sizes[] = {
 	[WT_REC_CALL] = sizeof(struct wt_rec_call),
 	[WT_REC_CALL_LAUNCH] = sizeof(struct wt_rec_launch),
 	[WT_REC_CALL_COPY] = sizeof(struct wt_rec_copy),
-	[WT_REC_CALL_OBJECT] = sizeof(struct wt_rec_object),
+	[WT_REC_CALL_ARGS] = sizeof(struct wt_rec_args),
+	[WT_REC_CALL_MEMORY] = sizeof(struct wt_rec_memory),
 };
 
 int wt_build__thread_record(struct wt_build *build, struct wt_build_process *process,
@@ -192,7 +229,7 @@ int wt_build__thread_record(struct wt_build *build, struct wt_build_process *pro
 
 	if (rec->type && rec->type < sizeof(sizes) / sizeof(*sizes) && bytes >= sizes[rec->type])
 		rc = rec->type == WT_REC_THREAD ? add_thread(build, process, rec)
-						: add_call(build, process, rec);
+						: add_call(build, process, rec, bytes);
 	if (rc != -EINVAL)
 		return rc;
 	process->unknown_records++;

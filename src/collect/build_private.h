@@ -9,6 +9,7 @@
 #include "collect/build.h"
 #include "collect/clock_line.h"
 #include "collect/segment.h"
+#include "core/hip_api.h"
 #include "core/record.h"
 #include "core/session.h"
 #include "core/slot.h"
@@ -119,6 +120,7 @@ struct wt_build {
 	uint32_t want;   /* enum wt_want bits */
 	uint64_t end_ns; /* of the trace, when its end frame was seen */
 	bool complete;
+	bool args_named[WT_HIP_CNT]; /* the names of its arguments are in the store */
 	struct wt_build_stats stats;
 };
 

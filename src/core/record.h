@@ -21,6 +21,8 @@
 #include <assert.h>
 #include <stdint.h>
 
+#define WT_UNKNOWN UINT64_MAX /* an address or a size */
+
 enum wt_rec_type {
 	WT_REC_PAD = 0,		/* skip: fills the end of the ring's buffer */
 	/* thread rings */
@@ -28,7 +30,8 @@ enum wt_rec_type {
 	WT_REC_CALL = 2,	/* struct wt_rec_call: an API call without detail */
 	WT_REC_CALL_LAUNCH = 3,	/* struct wt_rec_launch */
 	WT_REC_CALL_COPY = 4,	/* struct wt_rec_copy: copies and fills */
-	WT_REC_CALL_OBJECT = 5,	/* struct wt_rec_object: allocation, stream, event, graph, sync */
+	WT_REC_CALL_ARGS = 5,	/* struct wt_rec_args: numbers, by function */
+	WT_REC_CALL_MEMORY = 6,	/* struct wt_rec_memory: allocations and frees */
 	/* definition ring */
 	WT_REC_DEVICE = 16,	/* struct wt_rec_device */
 	WT_REC_QUEUE = 17,	/* struct wt_rec_queue: created */
@@ -97,20 +100,43 @@ enum wt_copy_kind { /* what the caller asked for; numbers of hipMemcpyKind, then
 
 struct wt_rec_copy {
 	struct wt_rec_call call;
-	uint64_t dst;
+	uint64_t dst;		/* WT_UNKNOWN, e.g. an array */
 	uint64_t src;		/* fills: the value */
-	uint64_t bytes;
+	uint64_t bytes;		/* WT_UNKNOWN */
 	uint32_t kind;		/* enum wt_copy_kind */
 	uint32_t reserved;
 };
 static_assert(sizeof(struct wt_rec_copy) == 72, "copy record");
 
-struct wt_rec_object {
+#define WT_REC_ARGS_MAX 6
+
+struct wt_rec_args {
 	struct wt_rec_call call;
-	uint64_t object;	/* pointer, stream, event, graph … that the call is about */
-	uint64_t value;		/* bytes, flags, second object: by API */
+	uint64_t value[];	/* at most WT_REC_ARGS_MAX, named by core/hip_api.def */
 };
-static_assert(sizeof(struct wt_rec_object) == 56, "object record");
+static_assert(sizeof(struct wt_rec_args) == 40, "arguments record");
+
+enum wt_memory_kind {
+	WT_MEMORY_FREE = 0,	/* whatever lies at that address ends */
+	WT_MEMORY_DEVICE = 1,
+	WT_MEMORY_HOST = 2,	/* pinned, by HIP */
+	WT_MEMORY_MANAGED = 3,
+	WT_MEMORY_ASYNC = 4,	/* of a pool, in the order of a stream */
+	WT_MEMORY_ARRAY = 5,	/* address is the array's handle */
+	WT_MEMORY_REGISTERED = 6, /* the application's own, pinned */
+	WT_MEMORY_PHYSICAL = 7,	/* to be mapped (hipMemCreate): address is the handle */
+	WT_MEMORY_RESERVED = 8,	/* addresses alone (hipMemAddressReserve) */
+	WT_MEMORY_IPC = 9,	/* another process' */
+};
+
+struct wt_rec_memory {
+	struct wt_rec_call call;
+	uint64_t address;
+	uint64_t bytes;		/* WT_UNKNOWN; of a free 0 */
+	uint32_t kind;		/* enum wt_memory_kind */
+	uint32_t device;	/* the thread's device, UINT32_MAX: not known */
+};
+static_assert(sizeof(struct wt_rec_memory) == 64, "memory record");
 
 /* ---- definitions ---------------------------------------------------------- */
 

@@ -24,6 +24,7 @@
 
 #define WT_RING_MAGIC	     0x31474e4952545741ull /* "AWTRING1" */
 #define WT_RING_HEADER_BYTES 4096u
+#define WT_RING_LEFT_OUT     976u
 #define WT_RING_MIN_BYTES    4096u
 #define WT_RING_MAX_BYTES    (64u << 20)
 
@@ -45,10 +46,12 @@ struct wt_ring_shared {
 	/* written by the consumer */
 	_Alignas(64) _Atomic uint64_t tail;	/* release; pairs with the producer's acquire */
 	uint64_t reserved2[7];
+	/* written by the producer: calls that were not to be recorded, by place in hip_api.def */
+	_Alignas(64) _Atomic uint32_t left_out[WT_RING_LEFT_OUT];
 };
 static_assert(offsetof(struct wt_ring_shared, head) == 64, "producer line");
 static_assert(offsetof(struct wt_ring_shared, tail) == 128, "consumer line");
-static_assert(sizeof(struct wt_ring_shared) == 192, "ring header");
+static_assert(sizeof(struct wt_ring_shared) == WT_RING_HEADER_BYTES, "ring header");
 
 /* The producer's private half. */
 struct wt_ring {

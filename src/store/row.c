@@ -39,6 +39,14 @@ void wt_row__put_bits(struct wt_row *row, uint64_t value)
 	wt_row__put(row, (int64_t)value);
 }
 
+void wt_row__put_bits_unless(struct wt_row *row, uint64_t value, uint64_t absent)
+{
+	if (value == absent)
+		wt_row__put_null(row);
+	else
+		wt_row__put_bits(row, value);
+}
+
 void wt_row__put_unless(struct wt_row *row, uint64_t value, uint64_t absent)
 {
 	if (value == absent)

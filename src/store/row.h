@@ -29,6 +29,7 @@ void wt_row__put(struct wt_row *row, int64_t value);
 void wt_row__put_null(struct wt_row *row);
 /* 64-bit patterns (handles, addresses) keep their bits: SQLite's integers are signed. */
 void wt_row__put_bits(struct wt_row *row, uint64_t value);
+void wt_row__put_bits_unless(struct wt_row *row, uint64_t value, uint64_t absent);
 void wt_row__put_unless(struct wt_row *row, uint64_t value, uint64_t absent);
 /* An id of the caller, moved behind those of the file; 0 is absent. */
 void wt_row__put_id(struct wt_row *row, uint64_t id, enum wt_table of);

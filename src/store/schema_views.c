@@ -254,6 +254,18 @@ const char wt_schema_views[] =
 					       " FROM rocpd_op WHERE \"end\" > start GROUP BY "
 					       "gpuId;"
 
+					       /* ---- the arguments of calls, by name ---- */
+					       "CREATE VIEW wt_call_args AS"
+					       " SELECT a.id, s.string AS function, n.position, n.name,"
+					       "  CASE n.position WHEN 0 THEN a0 WHEN 1 THEN a1 WHEN 2"
+					       "  THEN a2 WHEN 3 THEN a3 WHEN 4 THEN a4 ELSE a5 END"
+					       "  AS value"
+					       " FROM wt_api_args a JOIN wt_api c ON c.id = a.id"
+					       " JOIN wt_call k ON k.id = c.call_id"
+					       " JOIN wt_string s ON s.id = k.name_id"
+					       " JOIN (SELECT DISTINCT function_id, position, name FROM"
+					       "  wt_arg_name) n ON n.function_id = k.name_id;"
+
 					       /* ---- what the views above cannot show ---- */
 					       "CREATE VIEW wt_left_out AS"
 					       " SELECT 'rocpd_op' AS view, coalesce(s.untimed, "
@@ -272,7 +284,7 @@ const char wt_schema_views[] =
 					       "ON rocpd_api BEGIN"
 					       " DELETE FROM wt_api WHERE id = OLD.id; DELETE FROM "
 					       "wt_api_copy WHERE id = OLD.id;"
-					       " DELETE FROM wt_api_object WHERE id = OLD.id; END;"
+					       " DELETE FROM wt_api_args WHERE id = OLD.id; END;"
 					       "CREATE TRIGGER rocpd_api_ops_delete INSTEAD OF "
 					       "DELETE ON rocpd_api_ops BEGIN"
 					       " UPDATE wt_op SET api_id = NULL WHERE id = OLD.id; "

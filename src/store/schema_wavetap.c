@@ -65,8 +65,12 @@ const struct wt_table_schema wt_tables[WT_T_CNT] = {
 		" ret INTEGER, launch_id INTEGER"},
 	[WT_T_API_COPY] = {"wt_api_copy", 5,
 		"id INTEGER PRIMARY KEY, dst INTEGER, src INTEGER, bytes INTEGER, kind INTEGER"},
-	[WT_T_API_OBJECT] = {"wt_api_object", 3,
-		"id INTEGER PRIMARY KEY, object INTEGER, value INTEGER"},
+	[WT_T_API_ARGS] = {"wt_api_args", 7,
+		"id INTEGER PRIMARY KEY, a0 INTEGER, a1 INTEGER, a2 INTEGER, a3 INTEGER,"
+		" a4 INTEGER, a5 INTEGER"},
+	[WT_T_ARG_NAME] = {"wt_arg_name", 4,
+		"id INTEGER PRIMARY KEY, function_id INTEGER NOT NULL, position INTEGER NOT NULL,"
+		" name TEXT NOT NULL"},
 	[WT_T_LOST] = {"wt_lost", 4,
 		"id INTEGER PRIMARY KEY, process_id INTEGER, cause TEXT NOT NULL,"
 		" count INTEGER NOT NULL"},
@@ -104,7 +108,7 @@ const struct wt_unknown_row wt_unknown_rows[] = {
 	{"rocpd_api", "pid", "0", "process not known"},
 	{"rocpd_api", "tid", "0", "thread not known"},
 	{"rocpd_api", "category", "''", "never filled"},
-	{"rocpd_api", "args", "''", "never filled: see wt_launch, wt_api_copy, wt_api_object"},
+	{"rocpd_api", "args", "''", "never filled: see wt_launch, wt_api_copy, wt_api_args"},
 	{"rocpd_kernelapi", "stream", "''", "stream not known"},
 	{"rocpd_kernelapi", "privateSegmentSize", "0",
 		"not known, or 0: see wt_shape.private_bytes"},

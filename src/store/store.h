@@ -126,6 +126,8 @@ struct wt_store_op {
 	uint32_t node; /* ordinal << 8 | packet number */
 };
 
+#define WT_STORE_ARGS 6 /* of one call, at most */
+
 /* One API call. `id` is the correlation id of the trace: from 1, dense, given by the caller. */
 struct wt_store_api {
 	uint64_t id;
@@ -137,19 +139,21 @@ struct wt_store_api {
 	uint64_t end_ns; /* WT_ABSENT: had not returned when its process ended */
 	int32_t ret;
 	uint32_t stream_id;
-	enum { WT_API_PLAIN = 0, WT_API_LAUNCH, WT_API_COPY, WT_API_OBJECT } detail;
+	bool no_ret; /* the function has no return code */
+	enum { WT_API_PLAIN = 0, WT_API_LAUNCH, WT_API_COPY, WT_API_ARGS } detail;
 	union {
 		struct {
 			uint64_t function;
 			uint32_t grid[3], block[3], shared_bytes;
 		} launch;
 		struct {
-			uint64_t dst, src, bytes;
-			uint32_t kind; /* enum wt_copy_kind */
+			uint64_t dst, src, bytes; /* WT_ABSENT */
+			uint32_t kind;            /* enum wt_copy_kind */
 		} copy;
 		struct {
-			uint64_t object, value;
-		} object;
+			uint64_t value[WT_STORE_ARGS];
+			uint32_t cnt; /* named by wt_store__add_arg_name */
+		} args;
 	};
 };
 
@@ -186,6 +190,9 @@ int wt_store__add_stream(struct wt_store *store, const struct wt_store_stream *r
 int wt_store__add_symbol(struct wt_store *store, const struct wt_store_symbol *row);
 int wt_store__add_op(struct wt_store *store, const struct wt_store_op *row);
 int wt_store__add_api(struct wt_store *store, const struct wt_store_api *row);
+/* How argument `position` (from 0) of that function's calls is called. Once each. */
+int wt_store__add_arg_name(
+	struct wt_store *store, const char *function, uint32_t position, const char *name);
 int wt_store__add_lost(struct wt_store *store, const struct wt_store_lost *row);
 int wt_store__add_clock(struct wt_store *store, const struct wt_store_clock *row);
 int wt_store__add_status(struct wt_store *store, const struct wt_store_status *row);

@@ -273,17 +273,21 @@ static int add_api_detail(struct wt_store *store, const struct wt_store_api *api
 	if (api->detail == WT_API_COPY) {
 		row = wt_row__begin(store, WT_T_API_COPY);
 		wt_row__put_id(&row, api->id, WT_T_API);
-		wt_row__put_bits(&row, api->copy.dst);
-		wt_row__put_bits(&row, api->copy.src);
-		wt_row__put_bits(&row, api->copy.bytes);
+		wt_row__put_bits_unless(&row, api->copy.dst, WT_ABSENT);
+		wt_row__put_bits_unless(&row, api->copy.src, WT_ABSENT);
+		wt_row__put_bits_unless(&row, api->copy.bytes, WT_ABSENT);
 		wt_row__put_unless(&row, api->copy.kind, WT_COPY_UNKNOWN);
 		return wt_row__end(&row);
 	}
-	if (api->detail == WT_API_OBJECT) {
-		row = wt_row__begin(store, WT_T_API_OBJECT);
+	if (api->detail == WT_API_ARGS) {
+		row = wt_row__begin(store, WT_T_API_ARGS);
 		wt_row__put_id(&row, api->id, WT_T_API);
-		wt_row__put_bits(&row, api->object.object);
-		wt_row__put_bits(&row, api->object.value);
+		for (uint32_t i = 0; i < WT_STORE_ARGS; i++) {
+			if (i < api->args.cnt)
+				wt_row__put_bits(&row, api->args.value[i]);
+			else
+				wt_row__put_null(&row);
+		}
 		return wt_row__end(&row);
 	}
 	return 0;
@@ -310,7 +314,7 @@ int wt_store__add_api(struct wt_store *store, const struct wt_store_api *api)
 	wt_row__put_time(&row, api->start_ns);
 	wt_row__put_unless(&row, returned ? api->end_ns - api->start_ns : WT_ABSENT, WT_ABSENT);
 	wt_row__put_id(&row, call, WT_T_CALL);
-	if (returned)
+	if (returned && !api->no_ret)
 		wt_row__put(&row, api->ret);
 	else
 		wt_row__put_null(&row);

@@ -118,6 +118,21 @@ int wt_store__add_symbol(struct wt_store *store, const struct wt_store_symbol *s
 	return wt_row__end(&row);
 }
 
+int wt_store__add_arg_name(
+	struct wt_store *store, const char *function, uint32_t position, const char *name)
+{
+	int64_t function_id = wt_store_write__string(store, function);
+	struct wt_row row = wt_row__begin(store, WT_T_ARG_NAME);
+
+	if (store->failed)
+		return store->failed;
+	wt_row__put_null(&row);
+	wt_row__put(&row, function_id);
+	wt_row__put(&row, position);
+	wt_row__put_text(&row, name);
+	return wt_row__end(&row);
+}
+
 int wt_store__add_lost(struct wt_store *store, const struct wt_store_lost *lost)
 {
 	struct wt_row row = wt_row__begin(store, WT_T_LOST);

@@ -134,7 +134,7 @@ static void call_on_new_stream(void)
 	struct wt_call call;
 	struct wt_rec_call *rec;
 
-	if (!wt_call__enter(&call, WT_HIP_hipStreamSynchronize))
+	if (!wt_call__enter(&call, WT_HIP_hipStreamSynchronize, WT_API_CLASS_SUBMIT))
 		return;
 	handle += 0x1000;
 	wt_call__begin(&call, wt_streams__number(call.tls, (void *)handle));

@@ -23,7 +23,7 @@ static void make_call(void)
 	struct wt_call call;
 	struct wt_rec_call *rec;
 
-	if (!wt_call__enter(&call, WT_HIP_hipDeviceSynchronize))
+	if (!wt_call__enter(&call, WT_HIP_hipDeviceSynchronize, WT_API_CLASS_SUBMIT))
 		return;
 	wt_call__begin(&call, 0);
 	rec = wt_call__end(&call, 0, WT_REC_CALL, sizeof(*rec));

@@ -148,8 +148,8 @@ static void add_calls(struct wt_store *store)
 		.start_ns = T(11),
 		.end_ns = T(12),
 		.ret = 2,
-		.detail = WT_API_OBJECT,
-		.object = {.object = 0x7f00cc0000ull, .value = 65536}};
+		.detail = WT_API_ARGS,
+		.args = {.value = {0x7f00cc0000ull, 65536}, .cnt = 2}};
 	wt_store__add_api(store, &api);
 	api = (struct wt_store_api){.id = ++id,
 		.process_id = 2,

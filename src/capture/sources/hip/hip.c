@@ -6,16 +6,13 @@
 
 #include "capture/source.h"
 
-static hip_error not_supported(void)
-{
-	return HIP_NOT_SUPPORTED;
-}
+static_assert(WT_HIP_CNT <= WT_RING_LEFT_OUT, "room for counts by function");
 
 static void *look_up(const char *name)
 {
 	/* loaded with RTLD_LOCAL the runtime is not behind us in the search order */
 	static const char *const sonames[] = {"libamdhip64.so.7", "libamdhip64.so.6",
-		"libamdhip64.so.5", "libamdhip64.so"};
+		"libamdhip64.so.5", "libamdhip64.so", "libhiprtc.so.7", "libhiprtc.so.6"};
 	void *fn = dlsym(RTLD_NEXT, name);
 
 	for (size_t i = 0; !fn && i < sizeof(sonames) / sizeof(*sonames); i++) {
@@ -37,19 +34,12 @@ void *wt_hip__original(void *_Atomic *place, const char *name)
 	if (wt_likely(fn != NULL))
 		return fn;
 	fn = look_up(name);
+	/* absence is not kept: the runtime may be loaded later */
 	if (fn)
 		atomic_store_explicit(place, fn, memory_order_relaxed);
-	else
-		fn = (void *)not_supported; /* not kept: the runtime may be loaded later */
 	errno = saved;
 	return fn;
 }
-
-static const uint8_t classes[WT_HIP_CNT] = {
-#define WT_HIP_API(name, class) [WT_HIP_##name] = WT_API_CLASS_##class,
-#include "core/hip_api.def"
-#undef WT_HIP_API
-};
 
 static bool records_calls(void)
 {
@@ -62,7 +52,8 @@ void wt_call__begin(struct wt_call *call, uint32_t stream)
 	struct wt_ring_shared *shared = tls->thread->ring.shared;
 
 	tls->stream = stream;
-	tls->in_graph = call->api == WT_HIP_hipGraphLaunch;
+	tls->in_graph = call->api == WT_HIP_hipGraphLaunch ||
+			call->api == WT_HIP_hipGraphLaunch_spt;
 	call->stream = stream;
 	call->corr = records_calls() ? WT_CORR((uint64_t)tls->thread->index, ++tls->call_cnt) : 0;
 	tls->corr = call->corr;
@@ -77,9 +68,23 @@ void wt_call__begin(struct wt_call *call, uint32_t stream)
 
 static bool wanted(uint32_t api, hip_error ret)
 {
-	if (classes[api] == WT_API_CLASS_ALLOC && !(wt_process.settings.want & WT_WANT_MEM))
+	enum wt_api_class class = wt_hip_functions[api].class;
+
+	if (wt_process.settings.hip == WT_HIP_OFF || !(wt_process.settings.want & WT_WANT_HIP))
 		return false;
-	return wt_process.settings.hip == WT_HIP_ALL || classes[api] != WT_API_CLASS_QUERY || ret;
+	if (class == WT_API_CLASS_ALLOC && !(wt_process.settings.want & WT_WANT_MEM))
+		return false;
+	if (class < WT_API_CLASS_QUERY || wt_process.settings.hip == WT_HIP_ALL)
+		return true;
+	return ret && ret != HIP_NOT_READY;
+}
+
+/* One writer: no need for an atomic addition. */
+static void leave_out(struct wt_ring_shared *shared, uint32_t api)
+{
+	uint32_t cnt = atomic_load_explicit(&shared->left_out[api], memory_order_relaxed);
+
+	atomic_store_explicit(&shared->left_out[api], cnt + 1, memory_order_relaxed);
 }
 
 struct wt_rec_call *wt_call__end(struct wt_call *call, hip_error ret, uint16_t type, uint32_t bytes)
@@ -92,11 +97,15 @@ struct wt_rec_call *wt_call__end(struct wt_call *call, hip_error ret, uint16_t t
 	tls->stream = 0;
 	tls->in_graph = 0;
 	/* stopped, or forked in the middle of the call: the ring may not be ours any more */
-	if (!call->corr || !wt_recording_now())
+	if (!wt_recording_now())
 		return NULL;
-	atomic_store_explicit(&tls->thread->ring.shared->call_start_tsc, 0, memory_order_relaxed);
+	if (call->corr)
+		atomic_store_explicit(&tls->thread->ring.shared->call_start_tsc, 0,
+			memory_order_relaxed);
 	if (wanted(call->api, ret))
 		rec = wt_ring__reserve(&tls->thread->ring, bytes);
+	else
+		leave_out(tls->thread->ring.shared, call->api);
 	if (rec)
 		*rec = (struct wt_rec_call){
 			.rec = {type, (uint16_t)(bytes / 8), call->api},

@@ -2,8 +2,9 @@
 /*
  * The HIP source: API calls, by symbol interposition.
  *
- *   wrappers.def	one row a function
- *   wrappers.c		the functions that are exported
+ *   core/hip_api.def	one row a function
+ *   wrappers.c		the functions that are exported, made of these rows
+ *   types.h		HIP's structures
  *   hip.c		what all of them do before and after the call
  *   streams.c		which stream a handle is
  */
@@ -11,14 +12,8 @@
 #define WT_HIP_HIP_H
 
 #include "capture/capture.h"
+#include "capture/sources/hip/types.h"
 #include "core/hip_api.h"
-
-typedef int hip_error; /* hipError_t */
-#define HIP_NOT_SUPPORTED 801
-
-struct hip_dim3 {
-	uint32_t x, y, z;
-};
 
 /* A call in progress: on the wrapper's stack. */
 struct wt_call {
@@ -29,13 +24,17 @@ struct wt_call {
 	uint32_t stream;
 };
 
-/* The original of `name` (kept in *place); never NULL: at worst it says "not supported". */
+/* The original of `name`, kept in *place; NULL where the runtime has none, or is not loaded. */
 void *wt_hip__original(void *_Atomic *place, const char *name);
 
+/* Our exported function of that name; NULL: we have none. */
+void *wt_hip__wrapper(const char *name);
+
 /* Begins a call: false where nothing is to be recorded. */
-static inline bool wt_call__enter(struct wt_call *call, uint32_t api)
+static inline bool wt_call__enter(struct wt_call *call, uint32_t api, enum wt_api_class class)
 {
-	call->tls = wt_enter();
+	/* each program registers its kernels, also if it never touches a GPU */
+	call->tls = class == WT_API_CLASS_REGISTER && !wt_recording_now() ? NULL : wt_enter();
 	call->api = api;
 	if (!call->tls)
 		return false;
@@ -58,7 +57,12 @@ static inline void wt_call__leave(struct wt_call *call)
 }
 
 uint32_t wt_streams__number(struct wt_tls *tls, void *handle);
-void wt_streams__created(struct wt_tls *tls, void *handle, uint32_t flags, int32_t priority);
+/* The same for functions to which NULL is the thread's default stream. */
+uint32_t wt_streams__number_spt(struct wt_tls *tls, void *handle);
+/* Returns its number. */
+uint32_t wt_streams__created(struct wt_tls *tls, void *handle, uint32_t flags, int32_t priority);
+/* The trace's number of HIP's device `device`, UINT32_MAX: not known. */
+uint32_t wt_streams__device(uint32_t device);
 /* Before the runtime may hand the handle out again. Returns the number it had. */
 uint32_t wt_streams__end(struct wt_tls *tls, void *handle);
 /* The runtime refused to destroy it. */

@@ -93,7 +93,7 @@ static void drop(uint64_t key)
 }
 
 /* HIP's device numbers are HSA's only where no variable reorders them. */
-static uint32_t device_number(uint32_t device)
+uint32_t wt_streams__device(uint32_t device)
 {
 	static const char *const reordering[] = {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
 		"GPU_DEVICE_ORDINAL"};
@@ -137,7 +137,7 @@ static uint32_t introduce(uint64_t key, struct wt_rec_stream *rec)
 /* First sight of a stream that nobody saw being created. */
 static uint32_t meet(uint64_t key, uint64_t handle, uint32_t kind, uint32_t device)
 {
-	struct wt_rec_stream rec = {.handle = handle, .kind = kind, .device = device_number(device)};
+	struct wt_rec_stream rec = {.handle = handle, .kind = kind, .device = wt_streams__device(device)};
 	struct wt_hold hold;
 	uint32_t number;
 
@@ -173,21 +173,28 @@ uint32_t wt_streams__number(struct wt_tls *tls, void *handle)
 	return number;
 }
 
-void wt_streams__created(struct wt_tls *tls, void *handle, uint32_t flags, int32_t priority)
+uint32_t wt_streams__number_spt(struct wt_tls *tls, void *handle)
+{
+	return wt_streams__number(tls, handle ? handle : (void *)HANDLE_PER_THREAD);
+}
+
+uint32_t wt_streams__created(struct wt_tls *tls, void *handle, uint32_t flags, int32_t priority)
 {
 	struct wt_rec_stream rec = {
 		.handle = (uint64_t)handle,
 		.kind = WT_STREAM_CREATED,
-		.device = device_number(tls->device),
+		.device = wt_streams__device(tls->device),
 		.flags = flags,
 		.priority = priority,
 	};
 	struct wt_hold hold;
+	uint32_t number;
 
 	wt_lock__take(streams_lock(), &hold);
-	introduce((uint64_t)handle, &rec);
+	number = introduce((uint64_t)handle, &rec);
 	wt_lock__drop(streams_lock(), &hold);
 	atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+	return number;
 }
 
 uint32_t wt_streams__end(struct wt_tls *tls, void *handle)
