@@ -119,6 +119,10 @@ int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err
 		" AND coalesce(s.in_flight, 0) = 0 GROUP BY 1 ORDER BY 2 DESC",
 		RPD_TAGS("wavetap::left_out::rocpd_op::") " AND tag NOT LIKE '%::in flight' GROUP "
 							  "BY 1 ORDER BY 2 DESC"};
+	static const char *const unrecorded[] = {
+		"SELECT s.string, sum(u.count), '', '' FROM wt_unrecorded u JOIN wt_string s"
+		" ON s.id = u.name_id GROUP BY 1 ORDER BY 2 DESC, 1",
+		RPD_TAGS("wavetap::unrecorded::") " GROUP BY 1 ORDER BY 2 DESC, 1"};
 	int code = 0;
 
 	memset(facts, 0, sizeof(*facts));
@@ -144,6 +148,8 @@ int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err
 			code = read_list(&facts->lost, trace, lost[trace->kind], err);
 		if (!code)
 			code = read_list(&facts->untimed, trace, untimed[trace->kind], err);
+		if (!code)
+			code = read_list(&facts->unrecorded, trace, unrecorded[trace->kind], err);
 	}
 	if (!code && trace->kind == WT_TRACE_WAVETAP)
 		code = read_list(&facts->status, trace,
@@ -159,6 +165,7 @@ int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err
 void wt_facts__free(struct wt_facts *facts)
 {
 	free_list(facts->lost.data, facts->lost.cnt);
+	free_list(facts->unrecorded.data, facts->unrecorded.cnt);
 	free_list(facts->untimed.data, facts->untimed.cnt);
 	free_list(facts->status.data, facts->status.cnt);
 	memset(facts, 0, sizeof(*facts));
@@ -248,6 +255,26 @@ static void put_causes(const struct wt_fact_list *list, FILE *file, const char *
 	}
 }
 
+/* What was not asked for: a small capture must not look like a small program. */
+static void put_unrecorded(const struct wt_facts *facts, FILE *file)
+{
+	const struct wt_fact_list *list = &facts->unrecorded;
+	char text[WT_UNITS_BYTES];
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < list->cnt; i++)
+		sum += list->data[i].count;
+	if (!sum)
+		return;
+	fputs("left out  ", file);
+	put_count(file, sum, "API call", "API calls");
+	fputs(" by --hip and -t:", file);
+	for (size_t i = 0; i < list->cnt && i < 3; i++)
+		fprintf(file, "%s %s %s", i ? "," : "",
+			wt_units__count(text, list->data[i].count), list->data[i].name);
+	fputs(list->cnt > 3 ? " …\n" : "\n", file);
+}
+
 static void put_lost(const struct wt_facts *facts, FILE *file)
 {
 	put_causes(&facts->lost, file, "lost");
@@ -283,6 +310,7 @@ void wt_facts__print(const struct wt_facts *facts, const struct wt_trace *trace,
 	put_count(file, facts->device_cnt, "GPU", "GPUs");
 	fprintf(file, ", %s\n", wt_units__size(text, trace->file_bytes));
 	put_captured(facts, file);
+	put_unrecorded(facts, file);
 	put_lost(facts, file);
 	for (size_t i = 0; i < facts->status.cnt; i++) {
 		const struct wt_fact *status = &facts->status.data[i];
@@ -358,6 +386,15 @@ void wt_facts__json(const struct wt_facts *facts, struct wt_json *json)
 	}
 	wt_json__key_int(json, "first_ns", facts->first_ns);
 	wt_json__key_int(json, "last_ns", facts->last_ns);
+	wt_json__end(json);
+	wt_json__key(json, "unrecorded");
+	wt_json__array(json);
+	for (size_t i = 0; i < facts->unrecorded.cnt; i++) {
+		wt_json__object(json);
+		wt_json__key_string(json, "name", facts->unrecorded.data[i].name);
+		wt_json__key_uint(json, "count", facts->unrecorded.data[i].count);
+		wt_json__end(json);
+	}
 	wt_json__end(json);
 	if (facts->lost_known) {
 		json_causes(&facts->lost, json, "lost");

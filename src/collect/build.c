@@ -305,7 +305,8 @@ static int take_event(struct wt_build *build, const struct wt_frame *frame, cons
 		return 0;
 	}
 	if (frame->type != WT_FRAME_RING && frame->type != WT_FRAME_OPS &&
-		frame->type != WT_FRAME_CALL_OPEN && frame->type != WT_FRAME_PROCESS_END)
+		frame->type != WT_FRAME_CALL_OPEN && frame->type != WT_FRAME_LEFT_OUT &&
+		frame->type != WT_FRAME_PROCESS_END)
 		return 0;
 	process = wt_build__process(build, frame->process);
 	if (!process)
@@ -323,6 +324,9 @@ static int take_event(struct wt_build *build, const struct wt_frame *frame, cons
 		if (frame->length < sizeof(struct wt_frame_call_open))
 			return 0;
 		return wt_build__open_call(build, process, frame->number, payload);
+	case WT_FRAME_LEFT_OUT:
+		return wt_build__left_out(build, process, payload,
+			frame->length / sizeof(struct wt_frame_left_out));
 	default:
 		if (frame->length < sizeof(process->end) || process->ended)
 			return 0;

@@ -264,3 +264,26 @@ int wt_build__open_call(struct wt_build *build, struct wt_build_process *process
 	build->stats.call_cnt++;
 	return wt_store__add_api(build->store, &row);
 }
+
+/* Written again where the end of a process had to be: the first counts. */
+int wt_build__left_out(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_frame_left_out *calls, size_t cnt)
+{
+	struct wt_frame_left_out call;
+	int rc = 0;
+
+	if (process->left_out)
+		return 0;
+	process->left_out = true;
+	for (size_t i = 0; i < cnt && !rc; i++) {
+		memcpy(&call, &calls[i], sizeof(call));
+		rc = wt_store__add_unrecorded(
+			build->store, &(struct wt_store_unrecorded){
+					      .process_id = process->id,
+					      .domain = "hip",
+					      .name = wt_api__name(call.api),
+					      .count = call.cnt,
+				      });
+	}
+	return rc;
+}

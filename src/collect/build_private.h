@@ -80,7 +80,7 @@ struct wt_build_copy {
 
 struct wt_build_process {
 	uint32_t number, id;
-	bool started, ended;
+	bool started, ended, left_out;
 	struct wt_frame_process start;
 	struct wt_frame_process_end end;
 	bool tsc;
@@ -165,6 +165,8 @@ int wt_build__thread_record(struct wt_build *build, struct wt_build_process *pro
 	const struct wt_rec *rec, uint32_t bytes);
 int wt_build__open_call(struct wt_build *build, struct wt_build_process *process, uint32_t ring,
 	const struct wt_frame_call_open *open);
+int wt_build__left_out(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_frame_left_out *calls, size_t cnt);
 int wt_build__write_threads(struct wt_build *build, struct wt_build_process *process);
 /* The thread of that number, made where it is new; NULL: out of memory, or too many. */
 struct wt_build_thread *wt_build__thread(

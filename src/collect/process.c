@@ -401,6 +401,28 @@ static int write_open_calls(struct wt_process *p, struct wt_segment_writer *writ
 	return 0;
 }
 
+static int write_left_out(struct wt_process *p, struct wt_segment_writer *writer)
+{
+	struct wt_frame_left_out calls[WT_RING_LEFT_OUT];
+	size_t cnt = 0;
+
+	for (uint32_t api = 0; api < WT_RING_LEFT_OUT; api++) {
+		uint64_t sum = 0;
+
+		for (size_t i = 0; i < p->rings.cnt; i++)
+			if (p->rings.data[i])
+				sum += atomic_load_explicit(
+					&p->rings.data[i]->reader.shared->left_out[api],
+					memory_order_relaxed);
+		if (sum)
+			calls[cnt++] = (struct wt_frame_left_out){.api = api, .cnt = sum};
+	}
+	if (!cnt)
+		return 0;
+	return wt_segment__add(
+		writer, WT_FRAME_LEFT_OUT, p->number, 0, 0, calls, cnt * sizeof(*calls));
+}
+
 static int write_end(struct wt_process *p, struct wt_segment_writer *writer)
 {
 	struct wt_frame_process_end end = {
@@ -438,6 +460,8 @@ int wt_process__finish(struct wt_process *p, struct wt_drain *drain)
 		rc = wt_drain__commit(drain);
 	if (!rc)
 		rc = write_open_calls(p, drain->writer);
+	if (!rc)
+		rc = write_left_out(p, drain->writer);
 	if (!rc)
 		rc = write_end(p, drain->writer);
 	if (!rc)

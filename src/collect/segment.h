@@ -49,6 +49,7 @@ enum wt_frame_type {
 	WT_FRAME_NOTE = 8,        /* text for the status table; number: 0 info, 1 degraded, 2 off */
 	WT_FRAME_END = 9,         /* nothing follows but WT_FRAME_STORED; position: the time */
 	WT_FRAME_STORED = 10,     /* struct wt_frame_stored: the trace built from this segment */
+	WT_FRAME_LEFT_OUT = 11,   /* struct wt_frame_left_out[], one a function */
 };
 
 #define WT_FRAME_MAGIC       0x52465457u /* "WTFR" */
@@ -82,6 +83,14 @@ struct wt_frame_ops {
 	uint32_t reserved;
 };
 static_assert(sizeof(struct wt_frame_ops) == 16, "ops frame");
+
+/* Calls of a process that were made, but not to be recorded. */
+struct wt_frame_left_out {
+	uint32_t api; /* place in core/hip_api.def */
+	uint32_t reserved;
+	uint64_t cnt;
+};
+static_assert(sizeof(struct wt_frame_left_out) == 16, "left out frame");
 
 struct wt_frame_call_open {
 	uint32_t api;

@@ -14,7 +14,7 @@ enum wt_api_class {
 	WT_API_CLASS_CREATE,
 	WT_API_CLASS_DESTROY,
 	WT_API_CLASS_QUERY,
-	WT_API_CLASS_REGISTER,
+	WT_API_CLASS_COMPILER,
 };
 
 enum wt_hip_api {

@@ -343,6 +343,8 @@ static const char fill_metadata[] =
 	" UNION ALL SELECT 'wavetap::origin_realtime_ns', origin_realtime_ns FROM src.wt_run"
 	"  WHERE origin_realtime_ns IS NOT NULL"
 	" UNION ALL SELECT 'wavetap::lost::' || cause, sum(count) FROM src.wt_lost GROUP BY cause"
+	" UNION ALL SELECT 'wavetap::unrecorded::' || s.string, sum(u.count) FROM"
+	"  src.wt_unrecorded u JOIN src.wt_string s ON s.id = u.name_id GROUP BY 1"
 	" UNION ALL SELECT 'wavetap::left_out::' || view || '::' || reason, count FROM "
 	"src.wt_left_out;"
 	"INSERT INTO main.rocpd_metadata(tag, value) SELECT"

@@ -71,6 +71,9 @@ const struct wt_table_schema wt_tables[WT_T_CNT] = {
 	[WT_T_ARG_NAME] = {"wt_arg_name", 4,
 		"id INTEGER PRIMARY KEY, function_id INTEGER NOT NULL, position INTEGER NOT NULL,"
 		" name TEXT NOT NULL"},
+	[WT_T_UNRECORDED] = {"wt_unrecorded", 5,
+		"id INTEGER PRIMARY KEY, process_id INTEGER, name_id INTEGER NOT NULL,"
+		" domain_id INTEGER NOT NULL, count INTEGER NOT NULL"},
 	[WT_T_LOST] = {"wt_lost", 4,
 		"id INTEGER PRIMARY KEY, process_id INTEGER, cause TEXT NOT NULL,"
 		" count INTEGER NOT NULL"},

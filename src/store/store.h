@@ -163,6 +163,13 @@ struct wt_store_lost {
 	uint64_t count;
 };
 
+/* Calls that were made, but not to be recorded (--hip, -t). */
+struct wt_store_unrecorded {
+	uint32_t process_id;
+	const char *domain, *name; /* as of wt_store_api */
+	uint64_t count;
+};
+
 struct wt_store_clock {                 /* one calibration */
 	uint32_t process_id, device_id; /* device 0: CPU clock */
 	uint64_t taken_ns;
@@ -194,6 +201,7 @@ int wt_store__add_api(struct wt_store *store, const struct wt_store_api *row);
 int wt_store__add_arg_name(
 	struct wt_store *store, const char *function, uint32_t position, const char *name);
 int wt_store__add_lost(struct wt_store *store, const struct wt_store_lost *row);
+int wt_store__add_unrecorded(struct wt_store *store, const struct wt_store_unrecorded *row);
 int wt_store__add_clock(struct wt_store *store, const struct wt_store_clock *row);
 int wt_store__add_status(struct wt_store *store, const struct wt_store_status *row);
 /* Free text about the run: "command", "settings", "version", … */

@@ -146,6 +146,22 @@ int wt_store__add_lost(struct wt_store *store, const struct wt_store_lost *lost)
 	return wt_row__end(&row);
 }
 
+int wt_store__add_unrecorded(struct wt_store *store, const struct wt_store_unrecorded *calls)
+{
+	int64_t name_id = wt_store_write__string(store, calls->name);
+	int64_t domain_id = wt_store_write__string(store, calls->domain);
+	struct wt_row row = wt_row__begin(store, WT_T_UNRECORDED);
+
+	if (store->failed)
+		return store->failed;
+	wt_row__put_null(&row);
+	wt_row__put_id(&row, calls->process_id, WT_T_PROCESS);
+	wt_row__put(&row, name_id);
+	wt_row__put(&row, domain_id);
+	wt_row__put_bits(&row, calls->count);
+	return wt_row__end(&row);
+}
+
 int wt_store__add_clock(struct wt_store *store, const struct wt_store_clock *clock)
 {
 	struct wt_row row = wt_row__begin(store, WT_T_CLOCK);

@@ -68,7 +68,7 @@ static void test_classes(void **state)
 	assert_int_equal(wt_hip_functions[WT_HIP_hipLaunchKernel].class, WT_API_CLASS_SUBMIT);
 	assert_int_equal(wt_hip_functions[WT_HIP_hipGetDevice].class, WT_API_CLASS_QUERY);
 	assert_int_equal(
-		wt_hip_functions[WT_HIP___hipRegisterFunction].class, WT_API_CLASS_REGISTER);
+		wt_hip_functions[WT_HIP___hipRegisterFunction].class, WT_API_CLASS_COMPILER);
 	assert_true(wt_hip_functions[WT_HIP_hipMalloc].returns_error);
 	assert_false(wt_hip_functions[WT_HIP_hipGetErrorName].returns_error);
 }

@@ -79,14 +79,6 @@ static bool wanted(uint32_t api, hip_error ret)
 	return ret && ret != HIP_NOT_READY;
 }
 
-/* One writer: no need for an atomic addition. */
-static void leave_out(struct wt_ring_shared *shared, uint32_t api)
-{
-	uint32_t cnt = atomic_load_explicit(&shared->left_out[api], memory_order_relaxed);
-
-	atomic_store_explicit(&shared->left_out[api], cnt + 1, memory_order_relaxed);
-}
-
 struct wt_rec_call *wt_call__end(struct wt_call *call, hip_error ret, uint16_t type, uint32_t bytes)
 {
 	struct wt_tls *tls = call->tls;
@@ -105,7 +97,7 @@ struct wt_rec_call *wt_call__end(struct wt_call *call, hip_error ret, uint16_t t
 	if (wanted(call->api, ret))
 		rec = wt_ring__reserve(&tls->thread->ring, bytes);
 	else
-		leave_out(tls->thread->ring.shared, call->api);
+		wt_call__leave_out(tls, call->api);
 	if (rec)
 		*rec = (struct wt_rec_call){
 			.rec = {type, (uint16_t)(bytes / 8), call->api},

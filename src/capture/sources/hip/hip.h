@@ -30,14 +30,30 @@ void *wt_hip__original(void *_Atomic *place, const char *name);
 /* Our exported function of that name; NULL: we have none. */
 void *wt_hip__wrapper(const char *name);
 
+/* A call that is not to be recorded is counted. One writer: no need for an atomic addition. */
+static inline void wt_call__leave_out(struct wt_tls *tls, uint32_t api)
+{
+	_Atomic uint32_t *place = &tls->thread->ring.shared->left_out[api];
+
+	atomic_store_explicit(place, atomic_load_explicit(place, memory_order_relaxed) + 1,
+		memory_order_relaxed);
+}
+
 /* Begins a call: false where nothing is to be recorded. */
 static inline bool wt_call__enter(struct wt_call *call, uint32_t api, enum wt_api_class class)
 {
 	/* each program registers its kernels, also if it never touches a GPU */
-	call->tls = class == WT_API_CLASS_REGISTER && !wt_recording_now() ? NULL : wt_enter();
+	if (class == WT_API_CLASS_COMPILER && !wt_recording_now())
+		return false;
+	call->tls = wt_enter();
 	call->api = api;
 	if (!call->tls)
 		return false;
+	/* two for each launch: they must cost nothing */
+	if (class == WT_API_CLASS_COMPILER && wt_process.settings.hip != WT_HIP_ALL) {
+		wt_call__leave_out(call->tls, api);
+		return false;
+	}
 	call->tls->nest = 1;
 	/* a signal handler that calls HIP from here on is passed by */
 	atomic_signal_fence(memory_order_seq_cst);
