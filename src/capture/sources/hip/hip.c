@@ -3,12 +3,29 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "capture/source.h"
 
 static_assert(WT_HIP_CNT <= WT_RING_LEFT_OUT, "room for counts by function");
 
-static void *look_up(const char *name)
+static const struct {
+	const char *name, *symbol;
+} mangled[] = {
+#define MANGLED(name, symbol) {#name, #symbol},
+#include "capture/sources/hip/mangled.def"
+#undef MANGLED
+};
+
+const char *wt_hip__plain_name(const char *symbol)
+{
+	for (size_t i = 0; i < sizeof(mangled) / sizeof(*mangled) && symbol[0] == '_'; i++)
+		if (!strcmp(mangled[i].symbol, symbol))
+			return mangled[i].name;
+	return symbol;
+}
+
+static void *look_up_symbol(const char *name)
 {
 	/* loaded with RTLD_LOCAL the runtime is not behind us in the search order */
 	static const char *const sonames[] = {"libamdhip64.so.7", "libamdhip64.so.6",
@@ -23,6 +40,16 @@ static void *look_up(const char *name)
 			dlclose(library);
 		}
 	}
+	return fn;
+}
+
+static void *look_up(const char *name)
+{
+	void *fn = look_up_symbol(name);
+
+	for (size_t i = 0; !fn && i < sizeof(mangled) / sizeof(*mangled); i++)
+		if (!strcmp(mangled[i].name, name))
+			fn = look_up_symbol(mangled[i].symbol);
 	return fn;
 }
 

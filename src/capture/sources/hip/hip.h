@@ -4,6 +4,7 @@
  *
  *   core/hip_api.def	one row a function
  *   wrappers.c		the functions that are exported, made of these rows
+ *   mangled.def	functions that have C++ names in some releases
  *   types.h		HIP's structures
  *   hip.c		what all of them do before and after the call
  *   streams.c		which stream a handle is
@@ -26,6 +27,9 @@ struct wt_call {
 
 /* The original of `name`, kept in *place; NULL where the runtime has none, or is not loaded. */
 void *wt_hip__original(void *_Atomic *place, const char *name);
+
+/* The name in core/hip_api.def of an exported symbol: itself, but for C++ names. */
+const char *wt_hip__plain_name(const char *symbol);
 
 /* Our exported function of that name; NULL: we have none. */
 void *wt_hip__wrapper(const char *name);

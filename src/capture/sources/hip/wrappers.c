@@ -190,6 +190,13 @@
 #undef HIP_VALUE
 #undef HIP_VOID
 
+/* The same functions under their C++ names. */
+#define MANGLED(name, symbol)                                                                \
+	extern __typeof__(name) mangled_##name __asm__(#symbol)                              \
+		__attribute__((alias(#name), visibility("default")));
+#include "capture/sources/hip/mangled.def"
+#undef MANGLED
+
 static void *const wrappers[WT_HIP_CNT] = {
 #define HIP(name, class, params, args, stream, record)		   (void *)name,
 #define HIP_VALUE(type, name, class, params, args, stream, record) (void *)name,
@@ -202,7 +209,7 @@ static void *const wrappers[WT_HIP_CNT] = {
 
 void *wt_hip__wrapper(const char *name)
 {
-	unsigned id = wt_hip_api__find(name);
+	unsigned id = wt_hip_api__find(wt_hip__plain_name(name));
 
 	return id < WT_HIP_CNT ? wrappers[id] : NULL;
 }
