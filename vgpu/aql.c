@@ -220,7 +220,7 @@ bool vg_aql__unblocked(struct vg_queue *q)
 	unsigned type = p->header & ABI_HEADER_TYPE_MASK;
 
 	if (type == ABI_PACKET_DISPATCH)
-		return vg_stream_wait__holds(&q->op_wait);
+		return vg_stream_op__unblocked(q);
 	if (type == ABI_PACKET_VENDOR)
 		return vg_condition_holds(signal_value(q, p->value.signal) & p->value.mask,
 			p->value.cond, p->value.value);
@@ -472,8 +472,7 @@ static enum vg_step step(struct vg_queue *q)
 		k = vg_kernel__find(q, p->dispatch.kernel_object);
 	}
 	if ((any_dependency(p, type) && !vg_aql__unblocked(q)) ||
-		(k && vg_stream_op__is(k) &&
-			!vg_stream_op__run(q, k, p->dispatch.kernarg_address, &did))) {
+		(k && vg_stream_op__is(k) && !vg_stream_op__run(q, k, &p->dispatch, &did))) {
 		q->waiting_since = f.start;
 		return VG_STEP_BLOCKED;
 	}

@@ -23,7 +23,7 @@ _Static_assert(sizeof(struct batch_entry) == 48, "hipStreamBatchMemOpParams");
 enum { WAIT_32 = 1, WRITE_32 = 2, WAIT_64 = 4, WRITE_64 = 5 };
 enum { WAIT_GEQ = 0, WAIT_EQ = 1, WAIT_AND = 2, WAIT_NOR = 3 }; /* hipStreamWaitValue* */
 
-bool vg_stream_wait__holds(const struct vg_stream_wait *w)
+static bool holds(const struct vg_stream_wait *w)
 {
 	uint64_t limit = w->wide ? UINT64_MAX : UINT32_MAX;
 	uint64_t mask = w->mask & limit, want = w->value & limit;
@@ -68,9 +68,13 @@ static bool carry_out(struct vg_queue *q, const struct op *op, struct vg_blit_re
 	if (!word)
 		return true;
 	if (op->wait) {
-		q->op_wait =
-			(struct vg_stream_wait){word, op->wide, op->condition, op->value, op->mask};
-		return vg_stream_wait__holds(&q->op_wait);
+		struct vg_stream_wait *w = &q->op_wait[q->op_wait_cnt];
+
+		*w = (struct vg_stream_wait){word, op->wide, op->condition, op->value, op->mask};
+		if (holds(w))
+			return true;
+		q->op_wait_cnt++;
+		return false;
 	}
 	if (op->wide)
 		__atomic_store_n((uint64_t *)word, op->value, __ATOMIC_SEQ_CST);
@@ -80,38 +84,73 @@ static bool carry_out(struct vg_queue *q, const struct op *op, struct vg_blit_re
 	return true;
 }
 
-static bool run_batch(struct vg_queue *q, uint64_t params, uint32_t cnt, struct vg_blit_result *did)
+/* false: there is nothing to do. */
+static bool read_entry(struct vg_queue *q, uint64_t va, struct op *op, struct vg_blit_result *did)
 {
-	for (; q->op_next < cnt && !did->faults; q->op_next++) {
-		const struct batch_entry *e =
-			reach(q, params + q->op_next * sizeof *e, sizeof *e, did);
+	const struct batch_entry *e = reach(q, va, sizeof *e, did);
+
+	if (!e)
+		return false;
+	*op = (struct op){
+		.wait = e->operation == WAIT_32 || e->operation == WAIT_64,
+		.wide = e->operation == WAIT_64 || e->operation == WRITE_64,
+		.address = e->address,
+		.value = e->value,
+		.mask = UINT64_MAX,
+		.condition = e->flags,
+	};
+	return op->wait || op->wide || e->operation == WRITE_32;
+}
+
+/*
+ * CLR 6.4 and 7.2 make each operation a work-group, which waits for no other; with a grid of one,
+ * as later ones have it, one work-item does all in order. VG_BATCH_WIDTH of them run at a time.
+ */
+static bool run_batch(struct vg_queue *q, uint64_t params, uint32_t cnt, uint32_t grid,
+	struct vg_blit_result *did)
+{
+	for (; q->op_next < cnt; q->op_next += VG_BATCH_WIDTH, q->op_done = 0) {
+		uint32_t end = cnt - q->op_next;
 		struct op op;
 
-		if (!e)
-			break;
-		op = (struct op){
-			.wait = e->operation == WAIT_32 || e->operation == WAIT_64,
-			.wide = e->operation == WAIT_64 || e->operation == WRITE_64,
-			.address = e->address,
-			.value = e->value,
-			.mask = UINT64_MAX,
-			.condition = e->flags,
-		};
-		if ((op.wait || e->operation == WRITE_32 || op.wide) && !carry_out(q, &op, did))
+		q->op_wait_cnt = 0;
+		for (uint32_t i = 0; i < end && i < VG_BATCH_WIDTH; i++) {
+			uint64_t va = params + (q->op_next + i) * sizeof(struct batch_entry);
+
+			if (q->op_done & 1ull << i)
+				continue;
+			if (!read_entry(q, va, &op, did) || carry_out(q, &op, did))
+				q->op_done |= 1ull << i;
+			else if (grid == 1)
+				return false;
+			if (did->faults)
+				goto out;
+		}
+		if (q->op_wait_cnt)
 			return false;
 	}
+out:
 	q->op_next = 0;
+	q->op_done = 0;
 	return true;
 }
 
-bool vg_stream_op__run(
-	struct vg_queue *q, const struct vg_kernel *k, uint64_t kernarg, struct vg_blit_result *did)
+bool vg_stream_op__unblocked(const struct vg_queue *q)
+{
+	for (unsigned i = 0; i < q->op_wait_cnt; i++)
+		if (holds(&q->op_wait[i]))
+			return true;
+	return false;
+}
+
+bool vg_stream_op__run(struct vg_queue *q, const struct vg_kernel *k,
+	const struct abi_dispatch_packet *d, struct vg_blit_result *did)
 {
 	/* pointer to 32 bits or to 64 bits, value; a wait also has flags and a mask */
 	unsigned cnt = k->effect == VG_EFFECT_STREAM_WAIT    ? 5
 		       : k->effect == VG_EFFECT_STREAM_BATCH ? 2
 							     : 3;
-	const char *args = reach(q, kernarg, cnt * 8, did);
+	const char *args = reach(q, d->kernarg_address, cnt * 8, did);
 	uint64_t a[5] = {0};
 	struct op op;
 
@@ -120,7 +159,8 @@ bool vg_stream_op__run(
 	for (unsigned i = 0; i < cnt; i++)
 		memcpy(&a[i], args + k->arg_offset[i], k->arg_size[i] < 8 ? k->arg_size[i] : 8);
 	if (k->effect == VG_EFFECT_STREAM_BATCH)
-		return run_batch(q, a[0], (uint32_t)a[1], did);
+		return run_batch(q, a[0], (uint32_t)a[1], d->grid[0], did);
+	q->op_wait_cnt = 0;
 	op = (struct op){
 		.wait = k->effect == VG_EFFECT_STREAM_WAIT,
 		.wide = !a[0],

@@ -234,7 +234,8 @@ enum vg_effect {
 	VG_EFFECT_STREAM_BATCH,
 };
 
-#define VG_MAX_ARGS 64
+#define VG_MAX_ARGS    64
+#define VG_BATCH_WIDTH 64 /* operations of a batch that wait at a time */
 
 struct vg_kernel {
 	uint64_t object;
@@ -292,10 +293,10 @@ static inline bool vg_stream_op__is(const struct vg_kernel *k)
 {
 	return k->effect >= VG_EFFECT_STREAM_WRITE;
 }
-bool vg_stream_wait__holds(const struct vg_stream_wait *w);
 /* Carries out what may be: false while a wait does not hold yet, then q->op_wait is what for. */
-bool vg_stream_op__run(struct vg_queue *q, const struct vg_kernel *k, uint64_t kernarg,
-	struct vg_blit_result *did);
+bool vg_stream_op__run(struct vg_queue *q, const struct vg_kernel *k,
+	const struct abi_dispatch_packet *d, struct vg_blit_result *did);
+bool vg_stream_op__unblocked(const struct vg_queue *q); /* after false: it can go on */
 
 /* ---- queue.c ---- */
 
@@ -356,8 +357,12 @@ struct vg_queue {
 	uint64_t packets;
 	uint64_t read, published; /* AQL: the next packet, and what the program knows of it */
 	bool bare;                /* the packet at the head runs uncovered */
-	uint32_t op_next;         /* of the stream operations of the kernel at the head */
-	struct vg_stream_wait op_wait;
+	/* Of the kernel at the head, if it does stream operations: the first that are done, of
+	 * those behind them the done ones, and what the others wait for. */
+	uint32_t op_next;
+	uint64_t op_done;
+	unsigned op_wait_cnt;
+	struct vg_stream_wait op_wait[VG_BATCH_WIDTH];
 	struct vg_va_cache va_signal, va_data;
 	uint64_t args_base, args_size;          /* the buffer that the last arguments were in */
 	struct vg_flight flight[VG_MAX_FLIGHT]; /* heap, earliest end first */

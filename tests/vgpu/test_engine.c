@@ -497,34 +497,100 @@ static void stream_wait(void **state)
 	}
 }
 
+/* operation, address, value, flags, and two words that the kernel does not read */
+typedef uint64_t batch_entry[6];
+
+static union abi_packet batch_op(const uint64_t *args, unsigned grid, struct abi_signal *done)
+{
+	union abi_packet p = stream_op(args, done);
+
+	p.dispatch.grid[0] = grid;
+	know_kernel(VG_EFFECT_STREAM_BATCH, 2);
+	return p;
+}
+
+/* A work-group for each operation: one that waits holds up the kernel, not the others. */
 static void stream_batch(void **state)
 {
 	struct abi_signal done = {.value = 1};
-	uint64_t narrow = 0, wide = 0, gate = 0, last = 0;
-	/* operation, address, value, flags, and two words that the kernel does not read */
-	uint64_t batch[5][6] = {
-		{2, P(&narrow), 0xaaaa0000bbbb1111u},
-		{5, P(&wide), 0xaaaa0000bbbb1111u},
-		{4, P(&gate), 3, 1},
-		{1, P(&gate), 2, 0},
-		{2, P(&last), 9},
+	uint64_t narrow = 0, wide = 0, gate = 0, other = 0, last = 0;
+	batch_entry batch[6] = {
+		{2, P(&narrow), 0xaaaa0000bbbb1111u}, {5, P(&wide), 0xaaaa0000bbbb1111u},
+		{4, P(&gate), 3, 1}, {1, P(&other), 2, 0}, {2, P(&last), 9},
+		{6, P(&last), 7}, /* nothing that it knows */
 	};
-	uint64_t args[2] = {P(batch), 5};
+	uint64_t args[2] = {P(batch), 6};
 
 	(void)state;
-	know_kernel(VG_EFFECT_STREAM_BATCH, 2);
-	ring_bell(write_packet(stream_op(args, &done)));
+	ring_bell(write_packet(batch_op(args, 6, &done)));
 	assert_int_equal(vg_aql__step(q), VG_STEP_BLOCKED);
-	assert_int_equal(narrow, 0xbbbb1111u); /* what stands before the wait is done, once */
+	assert_int_equal(narrow, 0xbbbb1111u);
 	assert_int_equal(wide, 0xaaaa0000bbbb1111u);
-	assert_int_equal(last, 0);
-	narrow = 0;
+	assert_int_equal(last, 9);
+	narrow = last = 0;
+	assert_false(vg_aql__unblocked(q));
+	other = 2; /* in any order, and for a moment is enough */
+	assert_true(vg_aql__unblocked(q));
+	assert_int_equal(vg_aql__step(q), VG_STEP_BLOCKED);
+	other = 0;
+	assert_false(vg_aql__unblocked(q));
 	gate = 3;
 	assert_int_equal(vg_aql__step(q), VG_STEP_DONE);
 	drain();
-	assert_int_equal(narrow, 0);
-	assert_int_equal(last, 9);
+	assert_int_equal(narrow, 0); /* once */
+	assert_int_equal(last, 0);
 	assert_int_equal(done.value, 0);
+}
+
+/* One work-item for all. */
+static void stream_batch_in_order(void **state)
+{
+	struct abi_signal done = {.value = 1};
+	uint64_t first = 0, gate = 0, last = 0;
+	batch_entry batch[3] = {{2, P(&first), 5}, {4, P(&gate), 3, 1}, {2, P(&last), 9}};
+	uint64_t args[2] = {P(batch), 3};
+
+	(void)state;
+	ring_bell(write_packet(batch_op(args, 1, &done)));
+	assert_int_equal(vg_aql__step(q), VG_STEP_BLOCKED);
+	assert_int_equal(first, 5);
+	assert_int_equal(last, 0);
+	first = 0;
+	gate = 3;
+	assert_true(vg_aql__unblocked(q));
+	assert_int_equal(vg_aql__step(q), VG_STEP_DONE);
+	drain();
+	assert_int_equal(first, 0);
+	assert_int_equal(last, 9);
+}
+
+/* More than run at a time, most of them waiting. */
+static void stream_batch_of_many(void **state)
+{
+	static batch_entry batch[2 * VG_BATCH_WIDTH + 5];
+	static uint64_t word[2 * VG_BATCH_WIDTH + 5];
+	enum { N = 2 * VG_BATCH_WIDTH + 5 };
+	struct abi_signal done = {.value = 1};
+	uint64_t args[2] = {P(batch), N};
+
+	(void)state;
+	for (unsigned i = 0; i < N; i++) {
+		batch[i][0] = i % 8 ? 4 : 5;
+		batch[i][1] = P(&word[i]);
+		batch[i][2] = i + 1;
+	}
+	ring_bell(write_packet(batch_op(args, N, &done)));
+	for (unsigned i = N; i-- > 0;) {
+		if (i % 8)
+			word[i] = i + 1;
+		assert_int_equal(vg_aql__step(q), i > 1 ? VG_STEP_BLOCKED : VG_STEP_DONE);
+		if (i == 1)
+			break;
+	}
+	drain();
+	assert_int_equal(done.value, 0);
+	for (unsigned i = 0; i < N; i += 8)
+		assert_int_equal(word[i], i + 1);
 }
 
 /* Address 0x1000 is nobody's: no crash, no completion. */
@@ -711,6 +777,8 @@ int main(void)
 		TEST(barrier_value),
 		TEST(stream_wait),
 		TEST(stream_batch),
+		TEST(stream_batch_in_order),
+		TEST(stream_batch_of_many),
 		TEST(faulting_kernels),
 		TEST(shared_signal_counts_down),
 		TEST(ring_wraps),
