@@ -63,6 +63,7 @@ class Random(Case):
 
     def compare(self, seed, plain):
         """The same program traced: its data and its trace."""
+        print(f"random: traced seed {seed}", flush=True)
         traced, log, trace = self.traced(self.program(seed), gpus=gpus(seed))
         self.assert_undisturbed(plain, traced)
         self.assert_same(log, trace)
