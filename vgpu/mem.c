@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAX_BUFFERS (1u << 18) /* address space only */
+#define MAX_BUFFERS VG_MAX_RANGES /* address space only */
 #define FILE_BACKED (KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_GTT)
 #define OFFSET_BITS 40 /* of a place in a buffer; above: the buffer's number + 1 */
 #define USER_SPACE  (1ull << 47)
@@ -42,6 +42,7 @@ struct vg_mem_state {
 	struct vg_alias_map *alias;
 	uint32_t cnt, first_free;
 	uint64_t vram_used[VG_MAX_GPUS];
+	struct vg_ranges ranges; /* of those that have an address */
 	struct buffer buffers[MAX_BUFFERS];
 };
 
@@ -69,6 +70,11 @@ static struct vg_mem_state *state(void)
 
 /* ---- the table; its lock is held ---- */
 
+static uint32_t number_of(const struct vg_mem_state *s, const struct buffer *b)
+{
+	return (uint32_t)(b - s->buffers) + 1;
+}
+
 static struct buffer *new_buffer(struct vg_mem_state *s, enum kind kind, const struct vg_bo *bo)
 {
 	struct buffer *b;
@@ -83,7 +89,10 @@ static struct buffer *new_buffer(struct vg_mem_state *s, enum kind kind, const s
 	}
 	*b = (struct buffer){.bo = *bo, .kind = kind};
 	if (bo->file >= 0 && kind != MAPPED)
-		b->bo.offset = (uint64_t)(b - s->buffers + 1) << OFFSET_BITS;
+		b->bo.offset = (uint64_t)number_of(s, b) << OFFSET_BITS;
+	/* Handles of memory without an address lie above the address space. */
+	if (kind != GEM && bo->va && bo->va < USER_SPACE)
+		vg_ranges__add(&s->ranges, bo->va, bo->size, number_of(s, b));
 	return b;
 }
 
@@ -93,14 +102,10 @@ static void drop_buffer(struct vg_mem_state *s, struct buffer *b)
 		s->vram_used[b->bo.gpu] -= b->bo.size;
 	if (b->aliased)
 		vg_alias__del(s->alias, b->bo.va);
+	vg_ranges__del(&s->ranges, b->bo.va, number_of(s, b));
 	b->kind = FREE;
 	b->next_free = s->first_free;
-	s->first_free = (uint32_t)(b - s->buffers) + 1;
-}
-
-static uint32_t number_of(const struct vg_mem_state *s, const struct buffer *b)
-{
-	return (uint32_t)(b - s->buffers) + 1;
+	s->first_free = number_of(s, b);
 }
 
 static uint64_t kfd_handle(const struct vg_mem_state *s, const struct buffer *b)
@@ -169,14 +174,7 @@ bool vg_mem__gem(uint32_t handle, struct vg_bo *out)
 
 static struct buffer *find_range(struct vg_mem_state *s, uint64_t va)
 {
-	/* Handles of memory without an address lie above the address space. */
-	for (uint32_t i = 0; va < USER_SPACE && i < s->cnt; i++) {
-		struct buffer *b = &s->buffers[i];
-
-		if (b->kind != FREE && b->kind != GEM && va - b->bo.va < b->bo.size)
-			return b;
-	}
-	return NULL;
+	return by_number(s, vg_ranges__find(&s->ranges, va));
 }
 
 bool vg_mem__range(uint64_t va, uint64_t *base, uint64_t *size)
@@ -506,6 +504,8 @@ int vg_mem__map_gem(uint32_t handle, uint64_t va, uint64_t size, uint64_t offset
 int vg_mem__unmap_gem(uint64_t va, uint64_t size)
 {
 	struct vg_mem_state *s = state();
+	uint32_t others = 0;
+	struct buffer *b;
 
 	if (!s || !size || (va | size) & 4095 || !in_user_space(va, size))
 		return -EINVAL;
@@ -513,12 +513,11 @@ int vg_mem__unmap_gem(uint64_t va, uint64_t size)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == -1)
 		return -ENOMEM;
 	vg_lock(&s->lock);
-	for (uint32_t i = 0; i < s->cnt; i++) {
-		struct buffer *b = &s->buffers[i];
-
-		if (b->kind == MAPPED && b->bo.va >= va && b->bo.va - va < size)
+	while ((b = by_number(s, vg_ranges__from(&s->ranges, va, others))) && b->bo.va - va < size)
+		if (b->kind == MAPPED)
 			drop_buffer(s, b);
-	}
+		else
+			others++;
 	vg_unlock(&s->lock);
 	vg_kernel__forget(va, size);
 	return 0;

@@ -101,7 +101,7 @@ void vg_trace(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 			vg_trace(__VA_ARGS__);                                                     \
 	} while (0)
 
-/* ---- mem.c ---- */
+/* ---- alias.c ---- */
 
 struct vg_alias_map; /* GPU ranges whose CPU address differs */
 
@@ -116,6 +116,29 @@ int vg_alias__add(struct vg_alias_map *map, uint64_t gpu, uint64_t cpu, uint64_t
 int vg_alias__del(struct vg_alias_map *map, uint64_t gpu);
 /* Any thread, lock-free, never blocks for long (a writer holds readers up for one memmove). */
 uint64_t vg_alias__look(struct vg_alias_map *map, uint64_t va, struct vg_va_cache *cache);
+
+/* ---- ranges.c ---- */
+
+#define VG_MAX_RANGES (1u << 18) /* address space only; touched as it fills */
+
+struct vg_ranges {
+	uint32_t cnt;
+	struct vg_range {
+		uint64_t start, end;
+		uint64_t reach; /* greatest end up to here */
+		uint32_t number;
+	} entry[VG_MAX_RANGES];
+};
+
+/* `number` is the caller's, not 0. false: no room, or no range. */
+bool vg_ranges__add(struct vg_ranges *r, uint64_t start, uint64_t size, uint32_t number);
+void vg_ranges__del(struct vg_ranges *r, uint64_t start, uint32_t number);
+/* In which va lies; of several the one that starts last. 0: in none. */
+uint32_t vg_ranges__find(const struct vg_ranges *r, uint64_t va);
+/* The `nth` from 0 on that starts at va or above it. 0: there is none. */
+uint32_t vg_ranges__from(const struct vg_ranges *r, uint64_t va, uint32_t nth);
+
+/* ---- mem.c ---- */
 
 struct kfd_ioctl_alloc_memory_of_gpu_args;
 int vg_mem__alloc(struct kfd_ioctl_alloc_memory_of_gpu_args *args);

@@ -146,6 +146,54 @@ static void many(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 
+/* Against a look at each; they overlap more than buffers ever do. */
+static void ranges(void **state)
+{
+	enum { N = 64, SPACE = 2000 };
+	static struct vg_ranges r;
+	struct {
+		uint64_t start, size;
+	} all[N + 1] = {0};
+	uint64_t x = 88172645463325252u;
+
+	(void)state;
+	for (int turn = 0; turn < 2000; turn++) {
+		uint32_t n, starts = 0;
+
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		n = 1 + x % N;
+		if (all[n].size) {
+			vg_ranges__del(&r, all[n].start, n);
+			all[n].size = 0;
+		} else {
+			all[n].start = x >> 8 & 1 ? x >> 16 & 0xff : x >> 16 & 0x3ff;
+			all[n].size = 1 + (x >> 32) % (x >> 9 & 1 ? 40 : 700);
+			assert_true(vg_ranges__add(&r, all[n].start, all[n].size, n));
+		}
+		for (uint64_t va = x >> 50 & 7; va < SPACE; va += 13) {
+			uint32_t found = vg_ranges__find(&r, va), best = 0;
+
+			for (uint32_t i = 1; i <= N; i++)
+				if (va - all[i].start < all[i].size &&
+					(!best || all[i].start > all[best].start))
+					best = i;
+			assert_int_equal(!found, !best);
+			if (best)
+				assert_int_equal(all[found].start, all[best].start);
+			if (best)
+				assert_true(va - all[found].start < all[found].size);
+		}
+		for (uint32_t i = 1; i <= N; i++)
+			starts += all[i].size && all[i].start >= 100;
+		for (uint32_t i = 0; i < starts; i++)
+			assert_true(all[vg_ranges__from(&r, 100, i)].start >= 100);
+		assert_int_equal(vg_ranges__from(&r, 100, starts), 0);
+	}
+	assert_false(vg_ranges__add(&r, 5, 0, 1));
+	assert_false(vg_ranges__add(&r, UINT64_MAX, 5, 1));
+	assert_int_equal(vg_ranges__find(&r, UINT64_MAX), 0);
+}
+
 static void dmabuf_is_the_memory(void **state)
 {
 	unsigned char *own = room(SIZE), *other = room(SIZE), *plain;
@@ -430,6 +478,7 @@ int main(void)
 		cmocka_unit_test(mappings),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(many),
+		cmocka_unit_test(ranges),
 		cmocka_unit_test(dmabuf_is_the_memory),
 		cmocka_unit_test(hostile_descriptors),
 		cmocka_unit_test(gem_handles),
