@@ -63,7 +63,6 @@ class Random(Case):
 
     def compare(self, seed, plain):
         """The same program traced: its data and its trace."""
-        print(f"random: traced seed {seed}", flush=True)
         traced, log, trace = self.traced(self.program(seed), gpus=gpus(seed))
         self.assert_undisturbed(plain, traced)
         self.assert_same(log, trace)
@@ -85,10 +84,11 @@ class Random(Case):
         while time.monotonic() < end:
             count, plain = self.run_program(seed + programs)
             if programs % 10 == 0:
-                self.compare(seed + programs, plain)
+                with self.subTest(seed=seed + programs):
+                    self.compare(seed + programs, plain)
             operations += count
             programs += 1
-        print(f"random: {programs} programs, {operations} operations, no hang, no difference",
+        print(f"random: {programs} programs, {operations} operations, no hang, all data right",
               flush=True)
         self.assertGreater(programs, 0)
 
