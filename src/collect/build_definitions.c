@@ -175,6 +175,14 @@ static int add_symbol(struct wt_build *build, struct wt_build_process *process,
 		.group_bytes = s->group_bytes,
 		.private_bytes = s->private_bytes,
 		.kernarg_bytes = s->kernarg_bytes,
+		.vgprs = s->vgprs,
+		.agprs = s->agprs,
+		.sgprs = s->sgprs,
+		.vgpr_spills = s->vgpr_spills,
+		.sgpr_spills = s->sgpr_spills,
+		.workgroup_max = s->workgroup_max,
+		.wavefront_size = s->wavefront_size,
+		.dynamic_stack = s->dynamic_stack,
 	};
 	rc = wt_store__add_symbol(build->store, &row);
 	free(name);

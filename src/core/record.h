@@ -194,8 +194,17 @@ struct wt_rec_symbol {
 	uint32_t kernarg_bytes;
 	uint32_t name_bytes;	/* mangled name follows, no NUL, padded to 8 */
 	uint32_t reserved;
+	/* as the compiler counted; these, and the bytes above, UINT32_MAX: not known */
+	uint32_t vgprs;		/* from gfx90a on with those for accumulation */
+	uint32_t agprs;
+	uint32_t sgprs;
+	uint32_t vgpr_spills;
+	uint32_t sgpr_spills;
+	uint32_t workgroup_max;	/* work-items that it was compiled for */
+	uint32_t wavefront_size;
+	uint32_t dynamic_stack;	/* 1: scratch is known only when it runs */
 };
-static_assert(sizeof(struct wt_rec_symbol) == 48, "symbol record");
+static_assert(sizeof(struct wt_rec_symbol) == 80, "symbol record");
 
 struct wt_rec_symbols_end {
 	struct wt_rec rec;	/* id: first generation in which they are gone */

@@ -32,10 +32,12 @@ const struct wt_table_schema wt_tables[WT_T_CNT] = {
 		"id INTEGER PRIMARY KEY, process_id INTEGER, device_id INTEGER, number INTEGER,"
 		" handle INTEGER, created INTEGER, ended INTEGER, kind TEXT, priority INTEGER,"
 		" flags INTEGER"},
-	[WT_T_SYMBOL] = {"wt_symbol", 10,
+	[WT_T_SYMBOL] = {"wt_symbol", 18,
 		"id INTEGER PRIMARY KEY, process_id INTEGER, device_id INTEGER, name_id INTEGER,"
 		" kernel_object INTEGER, loaded INTEGER, unloaded INTEGER, group_bytes INTEGER,"
-		" private_bytes INTEGER, kernarg_bytes INTEGER"},
+		" private_bytes INTEGER, kernarg_bytes INTEGER, vgprs INTEGER, agprs INTEGER,"
+		" sgprs INTEGER, vgpr_spills INTEGER, sgpr_spills INTEGER, workgroup_max INTEGER,"
+		" wavefront_size INTEGER, dynamic_stack INTEGER"},
 	[WT_T_LANE] = {"wt_lane", 5,
 		"id INTEGER PRIMARY KEY, process_id INTEGER, device_id INTEGER, queue_id INTEGER,"
 		" stream_id INTEGER"},

@@ -95,7 +95,10 @@ struct wt_store_symbol {
 	const char *name; /* mangled, as in the code object */
 	uint64_t kernel_object;
 	uint64_t loaded_ns, unloaded_ns; /* WT_ABSENT: not known / still there */
+	/* what follows: UINT32_MAX absent */
 	uint32_t group_bytes, private_bytes, kernarg_bytes;
+	uint32_t vgprs, agprs, sgprs, vgpr_spills, sgpr_spills;
+	uint32_t workgroup_max, wavefront_size, dynamic_stack;
 };
 
 enum wt_op_kind { WT_OP_KERNEL = 1, WT_OP_COPY = 2, WT_OP_FILL = 3 };

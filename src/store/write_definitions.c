@@ -112,9 +112,17 @@ int wt_store__add_symbol(struct wt_store *store, const struct wt_store_symbol *s
 	wt_row__put_unless(&row, symbol->kernel_object, 0);
 	wt_row__put_time(&row, symbol->loaded_ns);
 	wt_row__put_time(&row, symbol->unloaded_ns);
-	wt_row__put(&row, symbol->group_bytes);
-	wt_row__put(&row, symbol->private_bytes);
-	wt_row__put(&row, symbol->kernarg_bytes);
+	wt_row__put_unless(&row, symbol->group_bytes, UINT32_MAX);
+	wt_row__put_unless(&row, symbol->private_bytes, UINT32_MAX);
+	wt_row__put_unless(&row, symbol->kernarg_bytes, UINT32_MAX);
+	wt_row__put_unless(&row, symbol->vgprs, UINT32_MAX);
+	wt_row__put_unless(&row, symbol->agprs, UINT32_MAX);
+	wt_row__put_unless(&row, symbol->sgprs, UINT32_MAX);
+	wt_row__put_unless(&row, symbol->vgpr_spills, UINT32_MAX);
+	wt_row__put_unless(&row, symbol->sgpr_spills, UINT32_MAX);
+	wt_row__put_unless(&row, symbol->workgroup_max, UINT32_MAX);
+	wt_row__put_unless(&row, symbol->wavefront_size, UINT32_MAX);
+	wt_row__put_unless(&row, symbol->dynamic_stack, UINT32_MAX);
 	return wt_row__end(&row);
 }
 

@@ -345,6 +345,37 @@ static hsa_status get_async_copy_time(hsa_signal signal, struct hsa_copy_time *t
 	return HSA_OK;
 }
 
+/* A loaded code object is the reader of its file: the bytes and how many. */
+static hsa_status load_agent_code_object(hsa_executable executable, hsa_agent agent,
+	hsa_code_reader reader, const char *options, hsa_loaded_code *loaded)
+{
+	(void)executable, (void)agent, (void)options;
+	if (loaded)
+		loaded->handle = reader.handle;
+	return reader.handle ? HSA_OK : HSA_ERROR;
+}
+
+static hsa_status loaded_code_get_info(hsa_loaded_code loaded, uint32_t what, void *value)
+{
+	const struct fake_code *code = (const struct fake_code *)loaded.handle;
+
+	if (what == HSA_LOADED_CODE_BASE)
+		*(uint64_t *)value = (uint64_t)code->bytes;
+	else
+		*(uint64_t *)value = code->size;
+	return HSA_OK;
+}
+
+static hsa_status get_extension(uint16_t extension, uint16_t major, size_t bytes, void *functions)
+{
+	const struct hsa_loader loader = {.loaded_code_get_info = loaded_code_get_info};
+
+	if (extension != HSA_EXTENSION_LOADER || major != 1 || bytes != sizeof(loader))
+		return HSA_ERROR;
+	memcpy(functions, &loader, sizeof(loader));
+	return HSA_OK;
+}
+
 static hsa_status nothing(void)
 {
 	return HSA_ERROR;
@@ -395,6 +426,8 @@ struct hsa_api_table *fake_hsa__table(void)
 	CORE_IS(hsa_signal_store_screlease, signal_store);
 	CORE_IS(hsa_signal_silent_store_relaxed, signal_store);
 	CORE_IS(hsa_signal_silent_store_screlease, signal_store);
+	CORE_IS(hsa_system_get_major_extension_table, get_extension);
+	CORE_IS(hsa_executable_load_agent_code_object, load_agent_code_object);
 	CORE_IS(hsa_executable_freeze, executable_freeze);
 	CORE_IS(hsa_executable_destroy, executable_destroy);
 	CORE_IS(hsa_executable_iterate_agent_symbols, iterate_symbols);

@@ -35,6 +35,12 @@ void fake_hsa__slow_copy_time(unsigned us);
 
 extern const hsa_agent fake_gpu;
 
+/* What a code object reader's handle points to. */
+struct fake_code {
+	const void *bytes;
+	uint64_t size;
+};
+
 #define FAKE_CORE(table_, name, type) ((type *)(table_)->core->fn[HSA_CORE_##name])
 #define FAKE_AMD(table_, name, type)  ((type *)(table_)->amd_ext->fn[HSA_AMD_##name])
 

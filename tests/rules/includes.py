@@ -16,7 +16,8 @@ MAY = {
     "analyze": {"analyze", "store", "attribute", "core", "base"},
     "cli": {"cli", "base", "core", "attribute", "store", "collect", "export", "import", "analyze"},
 }
-# capture runs in other people's processes: of base it may take what neither allocates nor prints
+# capture runs in other people's processes: of base it may take what does not print, and off the
+# record path what allocates
 VENDOR = re.compile(r"^(hip/|hsa/|hsakmt|roctracer|rocprofiler|roctx|rccl|rocm)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 

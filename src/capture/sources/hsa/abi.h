@@ -23,7 +23,8 @@ typedef uint32_t hsa_status;
 struct hsa_handle {
 	uint64_t handle;
 };
-typedef struct hsa_handle hsa_agent, hsa_signal, hsa_executable, hsa_symbol;
+typedef struct hsa_handle hsa_agent, hsa_signal, hsa_executable, hsa_symbol, hsa_loaded_code,
+	hsa_code_reader;
 
 struct hsa_queue {
 	uint32_t type;
@@ -127,8 +128,10 @@ static_assert(offsetof(struct hsa_api_table, amd_ext) == 24, "HsaApiTable");
 	X(hsa_executable_destroy, 84)                                                        \
 	X(hsa_executable_freeze, 86)                                                         \
 	X(hsa_executable_symbol_get_info, 93)                                                \
+	X(hsa_system_get_major_extension_table, 98)                                          \
 	X(hsa_signal_silent_store_relaxed, 102)                                              \
 	X(hsa_signal_silent_store_screlease, 103)                                            \
+	X(hsa_executable_load_agent_code_object, 120)                                        \
 	X(hsa_executable_iterate_agent_symbols, 123)
 
 /* AmdExtTable before ROCm 5.6; from 16 on, two more since. */
@@ -182,6 +185,17 @@ enum hsa_symbol_info {
 };
 #define HSA_SYMBOL_IS_KERNEL 1u
 
+/* hsa_ven_amd_loader_1_01_pfn_t: what the loader tells of loaded code objects. */
+#define HSA_EXTENSION_LOADER 0x201
+struct hsa_loader {
+	void *unused[4];
+	hsa_status (*loaded_code_get_info)(hsa_loaded_code, uint32_t, void *);
+};
+enum hsa_loaded_code_info {
+	HSA_LOADED_CODE_BASE = 5, /* uint64_t: where the file's bytes are */
+	HSA_LOADED_CODE_SIZE = 6, /* uint64_t */
+};
+
 struct hsa_copy_time {
 	uint64_t start;
 	uint64_t end;
@@ -207,6 +221,9 @@ typedef int64_t hsa_signal_wait_fn(hsa_signal, uint32_t, int64_t, uint64_t, uint
 typedef hsa_status hsa_executable_destroy_fn(hsa_executable);
 typedef hsa_status hsa_executable_freeze_fn(hsa_executable, const char *);
 typedef hsa_status hsa_executable_symbol_get_info_fn(hsa_symbol, uint32_t, void *);
+typedef hsa_status hsa_system_get_major_extension_table_fn(uint16_t, uint16_t, size_t, void *);
+typedef hsa_status hsa_executable_load_agent_code_object_fn(hsa_executable, hsa_agent,
+	hsa_code_reader, const char *, hsa_loaded_code *);
 typedef hsa_status hsa_executable_iterate_agent_symbols_fn(hsa_executable, hsa_agent,
 	hsa_status (*)(hsa_executable, hsa_agent, hsa_symbol, void *), void *);
 typedef hsa_status hsa_amd_profiling_set_profiler_enabled_fn(struct hsa_queue *, int);

@@ -11,6 +11,8 @@
  *   pending.c	operations whose stamps lie in a signal that is not ours
  *   copies.c	hsa_amd_memory_async_copy*
  *   symbols.c	kernel symbols and their generations
+ *   registers.c	what their code objects say of them
+ *   metadata.c	… and how that is read
  *   keeper.c	wavetap's own thread: clock pairs, pending signals, rescue
  *   follow.c	queues that another tool made interceptible
  */
@@ -19,6 +21,7 @@
 
 #include "capture/capture.h"
 #include "capture/sources/hsa/abi.h"
+#include "capture/sources/hsa/metadata.h"
 #include "core/slot.h"
 
 #define HSA_CORE_MAX 128
@@ -169,9 +172,21 @@ bool wt_pending__forget(const struct wt_vq *vq);
 uint32_t wt_pending__count(void);
 uint32_t wt_pending__copies(void);
 
+/* ---- registers.c ---- */
+extern const struct wt_kernel_facts wt_no_facts;
+/* A code object was loaded; its bytes are there now, and may be gone later. Takes the code lock. */
+void wt_registers__loaded(hsa_executable executable, hsa_agent agent, hsa_loaded_code loaded);
+/* Under the code lock. Never NULL. */
+const struct wt_kernel_facts *wt_registers__of(
+	hsa_executable executable, hsa_agent agent, const char *name, size_t length);
+/* Under the code lock. NULL: of all. */
+void wt_registers__forget(const hsa_executable *executable);
+
 /* ---- the others ---- */
 void wt_copies__install(struct hsa_table *amd);
 void wt_symbols__install(struct hsa_table *core);
+void wt_symbols__leave_all(void); /* the runtime ends, and its executables with it */
+struct wt_lock *wt_code_lock(void);
 bool wt_keeper__start(void); /* false: there is none, and none can be made */
 void wt_keeper__stop(void);
 bool wt_keeper__slept(void); /* the machine was suspended since the keeper last looked */

@@ -30,10 +30,13 @@ static hsa_status on_symbol(hsa_executable executable, hsa_agent agent, hsa_symb
 		.rec = {.type = WT_REC_SYMBOL, .id = walk->generation},
 		.executable = executable.handle,
 		.device = walk->device,
+		.group_bytes = UINT32_MAX,
+		.private_bytes = UINT32_MAX,
+		.kernarg_bytes = UINT32_MAX,
 	};
+	const struct wt_kernel_facts *facts;
 	uint32_t kind = 0;
 
-	(void)agent;
 	symbol_get(symbol, HSA_SYMBOL_TYPE, &kind);
 	if (kind != HSA_SYMBOL_IS_KERNEL)
 		return HSA_OK;
@@ -49,6 +52,15 @@ static hsa_status on_symbol(hsa_executable executable, hsa_agent agent, hsa_symb
 	if (rec.name_bytes > 3 && walk->name[rec.name_bytes - 3] == '.' &&
 		walk->name[rec.name_bytes - 2] == 'k' && walk->name[rec.name_bytes - 1] == 'd')
 		rec.name_bytes -= 3;
+	facts = wt_registers__of(executable, agent, walk->name, rec.name_bytes);
+	rec.vgprs = facts->vgprs;
+	rec.agprs = facts->agprs;
+	rec.sgprs = facts->sgprs;
+	rec.vgpr_spills = facts->vgpr_spills;
+	rec.sgpr_spills = facts->sgpr_spills;
+	rec.workgroup_max = facts->workgroup_max;
+	rec.wavefront_size = facts->wavefront_size;
+	rec.dynamic_stack = facts->dynamic_stack;
 	wt_define(&rec.rec, sizeof(rec), walk->name, rec.name_bytes);
 	return HSA_OK;
 }
@@ -71,9 +83,23 @@ static void tell_symbols(hsa_executable executable, uint32_t generation)
 	free(walk.name);
 }
 
-static struct wt_lock *code_lock(void)
+struct wt_lock *wt_code_lock(void)
 {
 	return &wt_process.live->source_lock[2];
+}
+
+static hsa_status load_agent_code_object(hsa_executable executable, hsa_agent agent,
+	hsa_code_reader reader, const char *options, hsa_loaded_code *loaded)
+{
+	hsa_loaded_code own = {0};
+	hsa_status status = CORE(hsa_executable_load_agent_code_object,
+		hsa_executable_load_agent_code_object_fn)(executable, agent, reader, options, &own);
+
+	if (loaded && status == HSA_OK)
+		*loaded = own;
+	if (status == HSA_OK && wt_hsa__recording())
+		wt_registers__loaded(executable, agent, own);
+	return status;
 }
 
 static hsa_status executable_freeze(hsa_executable executable, const char *options)
@@ -86,11 +112,12 @@ static hsa_status executable_freeze(hsa_executable executable, const char *optio
 	if (status != HSA_OK || !wt_hsa__recording())
 		return status;
 	wt_devices__find();
-	wt_lock__take(code_lock(), &hold);
+	wt_lock__take(wt_code_lock(), &hold);
 	generation = atomic_load_explicit(&wt_hsa.code_generation, memory_order_relaxed) + 1;
 	tell_symbols(executable, generation);
+	wt_registers__forget(&executable);
 	atomic_store_explicit(&wt_hsa.code_generation, generation, memory_order_release);
-	wt_lock__drop(code_lock(), &hold);
+	wt_lock__drop(wt_code_lock(), &hold);
 	return status;
 }
 
@@ -103,18 +130,29 @@ static hsa_status executable_destroy(hsa_executable executable)
 		};
 		struct wt_hold hold;
 
-		wt_lock__take(code_lock(), &hold);
+		wt_lock__take(wt_code_lock(), &hold);
 		rec.rec.id =
 			atomic_load_explicit(&wt_hsa.code_generation, memory_order_relaxed) + 1;
+		wt_registers__forget(&executable);
 		wt_define(&rec.rec, sizeof(rec), NULL, 0);
 		atomic_store_explicit(&wt_hsa.code_generation, rec.rec.id, memory_order_release);
-		wt_lock__drop(code_lock(), &hold);
+		wt_lock__drop(wt_code_lock(), &hold);
 	}
 	return CORE(hsa_executable_destroy, hsa_executable_destroy_fn)(executable);
 }
 
+void wt_symbols__leave_all(void)
+{
+	struct wt_hold hold;
+
+	wt_lock__take(wt_code_lock(), &hold);
+	wt_registers__forget(NULL);
+	wt_lock__drop(wt_code_lock(), &hold);
+}
+
 void wt_symbols__install(struct hsa_table *core)
 {
+	core->fn[HSA_CORE_hsa_executable_load_agent_code_object] = (void *)load_agent_code_object;
 	core->fn[HSA_CORE_hsa_executable_freeze] = (void *)executable_freeze;
 	core->fn[HSA_CORE_hsa_executable_destroy] = (void *)executable_destroy;
 }

@@ -147,6 +147,7 @@ void OnUnload(void)
 	/* its queues and signals end with it, and their addresses come again with the next one */
 	wt_pending__forget(NULL);
 	wt_vq__leave_all();
+	wt_symbols__leave_all();
 	atomic_store_explicit(&wt_hsa.device_cnt, 0, memory_order_relaxed);
 	atomic_store_explicit(&wt_process.live->hsa_here, 0, memory_order_release);
 	wt_hsa.generation = 0;
