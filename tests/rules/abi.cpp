@@ -9,6 +9,7 @@
 
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ven_amd_loader.h>
 #include <hsa/hsa_api_trace.h>
 #include <hsa/amd_hsa_signal.h>
 
@@ -112,6 +113,14 @@ static int check_values()
 	SAME(ours::HSA_AGENT_PRODUCT_NAME, HSA_AMD_AGENT_INFO_PRODUCT_NAME);
 	SAME(ours::HSA_AGENT_UUID, HSA_AMD_AGENT_INFO_UUID);
 	SAME(HSA_DEVICE_GPU, HSA_DEVICE_TYPE_GPU);
+	SAME(HSA_EXTENSION_LOADER, HSA_EXTENSION_AMD_LOADER);
+	SAME(offsetof(ours::hsa_loader, loaded_code_get_info),
+		offsetof(hsa_ven_amd_loader_1_01_pfn_t,
+			hsa_ven_amd_loader_loaded_code_object_get_info));
+	SAME(ours::HSA_LOADED_CODE_BASE,
+		HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE);
+	SAME(ours::HSA_LOADED_CODE_SIZE,
+		HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE);
 	SAME(ours::HSA_SYMBOL_TYPE, HSA_EXECUTABLE_SYMBOL_INFO_TYPE);
 	SAME(ours::HSA_SYMBOL_NAME_LENGTH, HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH);
 	SAME(ours::HSA_SYMBOL_NAME, HSA_EXECUTABLE_SYMBOL_INFO_NAME);
