@@ -125,6 +125,12 @@ static inline bool wt_recording_now(void)
 					  memory_order_acquire) == WT_RECORDING;
 }
 
+/* Nothing is recorded just now; what exists is followed all the same. */
+static inline bool wt_off(void)
+{
+	return atomic_load_explicit(&wt_process.session->off, memory_order_relaxed);
+}
+
 /* Stops recording in this process for good (the collector is gone). */
 void wt_process__stop(void);
 

@@ -28,7 +28,7 @@ struct collect_settings {
 	int force, append, verbose, quiet, foreground, interactive;
 	struct wt_settings_words words;
 	unsigned follow, wait, schema;
-	uint64_t buffer, primary, ready_fd, control_fd;
+	uint64_t buffer, primary, ready_fd, control_fd, delay, duration;
 };
 
 #define AT(field) offsetof(struct collect_settings, field)
@@ -46,6 +46,8 @@ const struct wt_option wt_options_collect[] = {
 	{0, "source", "auto|hsa|hip|sdk|roctracer", WT_OPTION_CHOICE, AT(words.source),
 		"where operations come from"},
 	{0, "mode", "WORD", WT_OPTION_TEXT, AT(mode), "any of these words"},
+	{0, "delay", "DUR", WT_OPTION_DURATION, AT(delay), "begin to record later"},
+	{0, "for", "DUR", WT_OPTION_DURATION, AT(duration), "record for a time"},
 	{0, "follow", "yes|no", WT_OPTION_CHOICE, AT(follow), "children take part"},
 	{0, "wait", "all|primary", WT_OPTION_CHOICE, AT(wait), "for whom the trace waits"},
 	{0, "buffer", "SIZE", WT_OPTION_SIZE, AT(buffer), "shared memory of the session"},
@@ -187,6 +189,8 @@ static int fill(struct collect_settings *s, struct wt_collect_options *o, struct
 	o->session_dir = absolute(s->session_dir);
 	o->command = s->command;
 	o->wait_primary = s->wait;
+	o->delay_ns = s->delay;
+	o->for_ns = s->duration;
 	o->interactive = s->interactive || s->verbose;
 	o->primary = (pid_t)s->primary;
 	o->ready_fd = s->ready_fd ? (int)s->ready_fd : -1;

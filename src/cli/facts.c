@@ -120,9 +120,13 @@ int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err
 		RPD_TAGS("wavetap::left_out::rocpd_op::") " AND tag NOT LIKE '%::in flight' GROUP "
 							  "BY 1 ORDER BY 2 DESC"};
 	static const char *const unrecorded[] = {
-		"SELECT s.string, sum(u.count), '', '' FROM wt_unrecorded u JOIN wt_string s"
-		" ON s.id = u.name_id GROUP BY 1 ORDER BY 2 DESC, 1",
-		RPD_TAGS("wavetap::unrecorded::") " GROUP BY 1 ORDER BY 2 DESC, 1"};
+		"SELECT s.string, sum(u.count), d.string, '' FROM wt_unrecorded u JOIN wt_string s"
+		" ON s.id = u.name_id JOIN wt_string d ON d.id = u.domain_id GROUP BY 1, 3"
+		" ORDER BY 2 DESC, 1",
+		"SELECT substr(name, instr(name, '::') + 2), sum(value),"
+		" substr(name, 1, instr(name, '::') - 1), '' FROM (SELECT value, substr(tag,"
+		"  instr(tag, '::unrecorded::') + 14) AS name FROM rocpd_metadata"
+		"  WHERE tag LIKE '%wavetap::unrecorded::%::%') GROUP BY name ORDER BY 2 DESC, 1"};
 	int code = 0;
 
 	memset(facts, 0, sizeof(*facts));
@@ -255,24 +259,42 @@ static void put_causes(const struct wt_fact_list *list, FILE *file, const char *
 	}
 }
 
-/* What was not asked for: a small capture must not look like a small program. */
-static void put_unrecorded(const struct wt_facts *facts, FILE *file)
+/* The sum of a domain, and the three most of its names. */
+static void put_domain(const struct wt_fact_list *list, FILE *file, const char *domain,
+	const char *const what[2], const char *why)
 {
-	const struct wt_fact_list *list = &facts->unrecorded;
 	char text[WT_UNITS_BYTES];
 	uint64_t sum = 0;
+	size_t said = 0;
 
 	for (size_t i = 0; i < list->cnt; i++)
-		sum += list->data[i].count;
+		if (!strcmp(list->data[i].level, domain))
+			sum += list->data[i].count;
 	if (!sum)
 		return;
 	fputs("left out  ", file);
-	put_count(file, sum, "API call", "API calls");
-	fputs(" by --hip and -t:", file);
-	for (size_t i = 0; i < list->cnt && i < 3; i++)
-		fprintf(file, "%s %s %s", i ? "," : "",
-			wt_units__count(text, list->data[i].count), list->data[i].name);
-	fputs(list->cnt > 3 ? " …\n" : "\n", file);
+	put_count(file, sum, what[0], what[1]);
+	fprintf(file, " %s:", why);
+	for (size_t i = 0; i < list->cnt && said < 4; i++) {
+		if (strcmp(list->data[i].level, domain))
+			continue;
+		if (++said == 4)
+			fputs(", …", file);
+		else
+			fprintf(file, "%s %s %s", said > 1 ? "," : "",
+				wt_units__count(text, list->data[i].count), list->data[i].name);
+	}
+	fputc('\n', file);
+}
+
+/* What was not asked for: a small capture must not look like a small program. */
+static void put_unrecorded(const struct wt_facts *facts, FILE *file)
+{
+	static const char *const calls[] = {"API call", "API calls"};
+	static const char *const operations[] = {"operation", "operations"};
+
+	put_domain(&facts->unrecorded, file, "gpu", operations, "while recording was off");
+	put_domain(&facts->unrecorded, file, "hip", calls, "by --hip and -t");
 }
 
 static void put_lost(const struct wt_facts *facts, FILE *file)
@@ -392,6 +414,7 @@ void wt_facts__json(const struct wt_facts *facts, struct wt_json *json)
 	for (size_t i = 0; i < facts->unrecorded.cnt; i++) {
 		wt_json__object(json);
 		wt_json__key_string(json, "name", facts->unrecorded.data[i].name);
+		wt_json__key_string(json, "domain", facts->unrecorded.data[i].level);
 		wt_json__key_uint(json, "count", facts->unrecorded.data[i].count);
 		wt_json__end(json);
 	}

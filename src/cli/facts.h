@@ -31,7 +31,7 @@ struct wt_facts {
 	int64_t lost_known;          /* false: other tools' files do not tell what they lost */
 	struct wt_fact_list lost;    /* name: cause, count; not in the trace */
 	struct wt_fact_list untimed; /* name: cause, count; in the trace, without times */
-	struct wt_fact_list unrecorded; /* name: function, count; made, but not asked for */
+	struct wt_fact_list unrecorded; /* name: function, level: domain, count; made, but not asked for */
 	struct wt_fact_list status;  /* name: source, level, text */
 };
 

@@ -66,8 +66,9 @@ const struct wt_option wt_options_trace[] = {
 	{0, "summary", NULL, WT_OPTION_FLAG, AT(summary),
 		"print the top kernels at the end (default: on a terminal, rank 0 only)"},
 	{0, "no-summary", NULL, WT_OPTION_FLAG, AT(no_summary), "do not"},
-	{0, "delay", "DUR", WT_OPTION_LATER, 0, "begin to record later (not yet)"},
-	{0, "for", "DUR", WT_OPTION_LATER, 0, "record for a time (not yet)"},
+	{0, "delay", "DUR", WT_OPTION_DURATION, AT(delay),
+		"begin to record that long after the start (20s, 500ms)"},
+	{0, "for", "DUR", WT_OPTION_DURATION, AT(duration), "and record no longer than that"},
 	{0, "last", "DUR", WT_OPTION_LATER, 0, "keep only the last of it (not yet)"},
 	{0, "capture-range", "WHAT", WT_OPTION_LATER, 0, "record inside a range (not yet)"},
 	{0, "capture-range-end", "WHAT", WT_OPTION_LATER, 0, "what its end does (not yet)"},
@@ -140,7 +141,7 @@ static int start_collector(const struct trace_settings *s, const char *output, p
 {
 	static const char *const depths[] = {"full", "standard", "lite"};
 	static const char *const hips[] = {"work", "all", "off"};
-	char self[PATH_MAX], primary[16], buffer[32], text[1024];
+	char self[PATH_MAX], primary[16], buffer[32], text[1024], delay[32], duration[32];
 	char *argv[40];
 	size_t cnt = 0;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -161,6 +162,14 @@ static int start_collector(const struct trace_settings *s, const char *output, p
 	ADD("--source", "auto", "--buffer", buffer);
 	ADD("--follow", s->follow ? "no" : "yes", "--wait", s->wait ? "primary" : "all");
 	ADD("--schema", s->schema ? "rpd" : "wavetap");
+	if (s->delay) {
+		snprintf(delay, sizeof(delay), "%lluns", (unsigned long long)s->delay);
+		ADD("--delay", delay);
+	}
+	if (s->duration) {
+		snprintf(duration, sizeof(duration), "%lluns", (unsigned long long)s->duration);
+		ADD("--for", duration);
+	}
 	if (s->types)
 		ADD("--types", s->types);
 	if (s->session_dir)

@@ -15,7 +15,7 @@ struct trace_settings {
 	int force, append, no_dlsym, strict, summary, no_summary, quiet, verbose;
 	struct wt_settings_words words;
 	unsigned follow, wait, schema;
-	uint64_t buffer;
+	uint64_t buffer, delay, duration;
 };
 
 /*

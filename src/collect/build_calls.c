@@ -178,6 +178,7 @@ static int add_call(struct wt_build *build, struct wt_build_process *process,
 	const struct wt_rec *rec, uint32_t bytes)
 {
 	const struct wt_rec_call *call = (const void *)rec;
+	uint32_t api = rec->id & ~WT_REC_OFF;
 	uint32_t index = (uint32_t)(call->corr >> WT_CORR_COUNT_BITS);
 	struct wt_build_thread *thread = wt_build__thread(build, process, index);
 	struct wt_store_api row;
@@ -189,12 +190,12 @@ static int add_call(struct wt_build *build, struct wt_build_process *process,
 		.id = wt_build__dense(build, process, call->corr),
 		.process_id = process->id,
 		.thread_id = thread->id,
-		.name = wt_api__name(rec->id),
+		.name = wt_api__name(api),
 		.domain = "hip",
 		.start_ns = wt_build__cpu_ns(build, process, call->start_tsc),
 		.end_ns = wt_build__cpu_ns(build, process, call->end_tsc),
 		.ret = call->ret,
-		.no_ret = rec->id < WT_HIP_CNT && !wt_hip_functions[rec->id].returns_error,
+		.no_ret = api < WT_HIP_CNT && !wt_hip_functions[api].returns_error,
 		.stream_id = wt_build__stream_id(process, call->stream),
 	};
 	if (!row.id)
@@ -203,6 +204,9 @@ static int add_call(struct wt_build *build, struct wt_build_process *process,
 		return -EINVAL;
 	if (call->corr > thread->last_call)
 		thread->last_call = call->corr;
+	/* it is followed for what it made, and no part of the recording */
+	if (rec->id & WT_REC_OFF)
+		return 0;
 	rc = name_args(build, rec);
 	if (rc)
 		return rc;
@@ -265,6 +269,13 @@ int wt_build__open_call(struct wt_build *build, struct wt_build_process *process
 	return wt_store__add_api(build->store, &row);
 }
 
+static const char *left_out_name(uint32_t api)
+{
+	return api == WT_LEFT_OUT_DISPATCH ? "dispatch"
+	       : api == WT_LEFT_OUT_COPY   ? "copy"
+					   : wt_api__name(api);
+}
+
 /* Written again where the end of a process had to be: the first counts. */
 int wt_build__left_out(struct wt_build *build, struct wt_build_process *process,
 	const struct wt_frame_left_out *calls, size_t cnt)
@@ -280,8 +291,8 @@ int wt_build__left_out(struct wt_build *build, struct wt_build_process *process,
 		rc = wt_store__add_unrecorded(
 			build->store, &(struct wt_store_unrecorded){
 					      .process_id = process->id,
-					      .domain = "hip",
-					      .name = wt_api__name(call.api),
+					      .domain = call.api >= WT_LEFT_OUT_COPY ? "gpu" : "hip",
+					      .name = left_out_name(call.api),
 					      .count = call.cnt,
 				      });
 	}

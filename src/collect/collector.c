@@ -458,10 +458,35 @@ static bool is_over(const struct wt_collector *c, uint64_t now)
 	return quiet > GRACE_NS && all_ended(c, quiet < HIDDEN_NS);
 }
 
+static void note(struct wt_collector *c, const char *text)
+{
+	wt_segment__add(&c->writer, WT_FRAME_NOTE, UINT32_MAX, 0, 0, text, strlen(text) + 1);
+}
+
+/* --delay and --for. Producers look at the word at each call and each dispatch. */
+static void switch_recording(struct wt_collector *c, uint64_t now)
+{
+	if (now >= c->on_ns) {
+		c->on_ns = UINT64_MAX;
+		atomic_store_explicit(&c->dir.shared->off, 0, memory_order_relaxed);
+		note(c, "recording began: the time of --delay is over");
+	}
+	if (now >= c->off_ns) {
+		c->off_ns = UINT64_MAX;
+		atomic_store_explicit(&c->dir.shared->off, 1, memory_order_relaxed);
+		note(c, "recording ended: the time of --for is over");
+	}
+}
+
 static uint64_t pause_ns(struct wt_collector *c, uint64_t now)
 {
+	uint64_t change = c->on_ns < c->off_ns ? c->on_ns : c->off_ns;
+
 	if (c->drain.pressure > 0.25)
 		return 0;
+	/* the end of --delay or --for is near */
+	if (change != UINT64_MAX && change < now + PAUSE_IDLE_NS)
+		return PAUSE_BUSY_NS;
 	if (c->drain.pressure > 0.06)
 		return PAUSE_BUSY_NS / 4;
 	if (c->drain.pass_bytes)
@@ -478,6 +503,7 @@ static void collect(struct wt_collector *c)
 		uint64_t pause;
 		int rc;
 
+		switch_recording(c, now);
 		look_for_processes(c);
 		rc = drain_pass(c);
 		if (!rc)
@@ -675,6 +701,12 @@ int wt_collector__run(const struct wt_collect_options *options)
 		set_up(c, &err);
 	if (!err) {
 		c->last_change_ns = wt_clock__boottime_ns();
+		c->on_ns = options->delay_ns ? c->last_change_ns + options->delay_ns : UINT64_MAX;
+		c->off_ns = options->for_ns
+				    ? c->last_change_ns + options->delay_ns + options->for_ns
+				    : UINT64_MAX;
+		atomic_store_explicit(
+			&c->dir.shared->off, options->delay_ns != 0, memory_order_relaxed);
 		watch(c, c->dir.listen_fd, TAG_LISTEN, 0);
 		watch(c, options->control_fd, TAG_CONTROL, 0);
 		c->heart_runs = !pthread_create(&c->heart, NULL, beat, c);

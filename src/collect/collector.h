@@ -32,6 +32,8 @@ struct wt_collect_options {
 	const char *session_dir; /* NULL: the usual places */
 	const char *command;     /* what is traced, as typed; NULL: not known */
 	struct wt_settings settings;
+	uint64_t delay_ns;   /* recording begins that long after the start */
+	uint64_t for_ns;     /* and goes on so long; 0: to the end */
 	bool wait_primary;
 	bool interactive;         /* somebody reads what is not about this run, too */
 	pid_t primary;            /* of the traced command, 0: not known */

@@ -26,6 +26,7 @@ struct wt_collector {
 	int epoll_fd;
 	uint32_t connection_cnt;
 	uint64_t next_sample_ns, next_slow_ns;
+	uint64_t on_ns, off_ns; /* when recording begins and ends; UINT64_MAX: not any more */
 	uint64_t last_change_ns; /* a join, an end: "none for a moment" counts from here */
 	uint64_t last_busy_ns;
 	uint64_t primary_ended_ns; /* 0: not yet */

@@ -358,6 +358,8 @@ static int close_retired(struct wt_process *p, struct wt_drain *drain)
 			return rc;
 		if (!wt_slots_reader__finished(&slots->reader))
 			continue;
+		p->off_cnt += atomic_load_explicit(
+			&slots->reader.shared->off_cnt, memory_order_relaxed);
 		unlink_file(p, WT_FILE_SLOTS, i, slots->mapping.bytes);
 		wt_slots_reader__close(&slots->reader);
 		wt_mapping__close(&slots->mapping);
@@ -403,7 +405,9 @@ static int write_open_calls(struct wt_process *p, struct wt_segment_writer *writ
 
 static int write_left_out(struct wt_process *p, struct wt_segment_writer *writer)
 {
-	struct wt_frame_left_out calls[WT_RING_LEFT_OUT];
+	struct wt_frame_left_out calls[WT_RING_LEFT_OUT + 2];
+	uint64_t dispatches = p->off_cnt;
+	uint64_t copies = atomic_load_explicit(&p->shared->off_copies, memory_order_relaxed);
 	size_t cnt = 0;
 
 	for (uint32_t api = 0; api < WT_RING_LEFT_OUT; api++) {
@@ -417,6 +421,14 @@ static int write_left_out(struct wt_process *p, struct wt_segment_writer *writer
 		if (sum)
 			calls[cnt++] = (struct wt_frame_left_out){.api = api, .cnt = sum};
 	}
+	for (size_t i = 0; i < p->slots.cnt; i++)
+		if (p->slots.data[i] && p->slots.data[i]->reader.slots)
+			dispatches += atomic_load_explicit(
+				&p->slots.data[i]->reader.shared->off_cnt, memory_order_relaxed);
+	if (dispatches)
+		calls[cnt++] = (struct wt_frame_left_out){.api = WT_LEFT_OUT_DISPATCH, .cnt = dispatches};
+	if (copies)
+		calls[cnt++] = (struct wt_frame_left_out){.api = WT_LEFT_OUT_COPY, .cnt = copies};
 	if (!cnt)
 		return 0;
 	return wt_segment__add(

@@ -41,6 +41,7 @@ struct wt_process {
 	bool finished;    /* its end is in the segment */
 	uint64_t dropped; /* by rings that were closed before its end */
 	uint64_t corrupt_bytes;
+	uint64_t off_cnt; /* dispatches while recording was off, of queues that were closed before */
 };
 
 /*

@@ -84,9 +84,11 @@ struct wt_frame_ops {
 };
 static_assert(sizeof(struct wt_frame_ops) == 16, "ops frame");
 
-/* Calls of a process that were made, but not to be recorded. */
+/* What a process did, but was not to be recorded. */
 struct wt_frame_left_out {
-	uint32_t api; /* place in core/hip_api.def */
+	uint32_t api; /* place in core/hip_api.def; else, while recording was off: */
+#define WT_LEFT_OUT_DISPATCH 0xffffffffu
+#define WT_LEFT_OUT_COPY     0xfffffffeu
 	uint32_t reserved;
 	uint64_t cnt;
 };

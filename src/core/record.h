@@ -49,8 +49,9 @@ enum wt_rec_type {
 struct wt_rec {
 	uint16_t type;	/* enum wt_rec_type */
 	uint16_t size8;	/* whole record, in units of 8 bytes, this head included */
-	uint32_t id;	/* API calls: index in core/hip_api.def; else see the type */
+	uint32_t id;	/* API calls: index in core/hip_api.def, and WT_REC_OFF; else see the type */
 };
+#define WT_REC_OFF (1u << 31) /* recording was off: kept for what the call made or ended */
 static_assert(sizeof(struct wt_rec) == 8, "record head");
 
 /*

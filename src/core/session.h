@@ -73,7 +73,7 @@ struct wt_session_shared {
 	uint64_t started_ns;	/* CLOCK_BOOTTIME */
 	struct wt_settings settings;
 	_Atomic uint32_t primary_pid; /* of the traced command, in the collector's pid namespace; 0: not known */
-	uint32_t reserved0;
+	_Atomic uint32_t off; /* 1: nothing is recorded, but what exists is followed. By the collector */
 	_Alignas(64) _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC: a suspend is no silence. By the collector, >= 10 Hz */
 	_Atomic uint32_t state;			    /* enum wt_collector_state */
 	uint32_t reserved1[13];
@@ -145,7 +145,8 @@ struct wt_process_shared {
 	_Atomic uint32_t slots_cnt;		/* slot file numbers given out */
 	_Atomic uint32_t thread_cnt;		/* thread indices given out, from 1 */
 	_Atomic uint64_t interrupted_ns;	/* when recording stopped early, 0: never */
-	uint64_t reserved1[5];
+	_Atomic uint64_t off_copies;		/* DMA copies made while recording was off */
+	uint64_t reserved1[4];
 	_Alignas(64) _Atomic uint64_t lost[64];	/* by enum wt_lost */
 };
 static_assert(WT_LOST_CNT <= 64, "lost counters");

@@ -111,7 +111,9 @@ struct wt_slots_shared {
 	uint64_t reserved0[2];
 	_Alignas(64) _Atomic uint64_t submitted; /* packet indices below are with the hardware */
 	_Atomic uint32_t retired;		 /* 1: the queue is gone, nothing changes any more */
-	uint32_t reserved1[13];
+	uint32_t reserved1;
+	_Atomic uint64_t off_cnt;		 /* dispatches made while recording was off */
+	uint32_t reserved2[10];
 };
 static_assert(offsetof(struct wt_slots_shared, submitted) == 64, "slots header");
 static_assert(sizeof(struct wt_slots_shared) == 128, "slots header");

@@ -199,7 +199,7 @@ class Trace(unittest.TestCase):
     def test_refused_variables(self):
         """A variable means what its option means."""
         mark = self.dir / "started"
-        for name, value, word in (("WAVETAP_DELAY", "5s", "not yet"), ("WAVETAP_LOSSLESS", "1", "not yet"),
+        for name, value, word in (("WAVETAP_LAST", "5s", "not yet"), ("WAVETAP_LOSSLESS", "1", "not yet"),
                                   ("WAVETAP_GRAPH", "graph", "not yet"), ("WAVETAP_SOURCE", "sdk", "not yet"),
                                   ("WAVETAP_BUFFER", "1M", "8M"), ("WAVETAP_DEPTH", "deep", "lite"),
                                   ("WAVETAP_MODE", "wild", "wild"), ("RTL_MODE", "wild", "RTL_MODE")):

@@ -4,9 +4,10 @@ import collections
 import json
 import unittest
 
-from harness import EXAMPLES, WAVETAP, Case, need
+from harness import EXAMPLES, WAVETAP, WORKLOADS, Case, need
 
 LOOP = EXAMPLES / "train_loop"
+PACED = WORKLOADS / "paced"
 
 
 def calls(trace):
@@ -67,6 +68,25 @@ class Options(Case):
         gone = left_out(no_memory)
         self.assertEqual(calls(no_memory) + gone, made)
         self.assertEqual(set(gone), {"hipMalloc", "hipFree", "hipHostMalloc", "hipHostFree"})
+
+    @need(PACED)
+    def test_window(self):
+        """--delay and --for: recorded and counted is what ran; what is recorded knows its stream."""
+        result, log, trace = self.traced([PACED, 9000], ["--delay", "4s", "--for", "4s"])
+        self.assertEqual(result.code, 0, result)
+        self.assert_nothing_lost(trace)
+        recorded = trace.value("SELECT count(*) FROM wt_op")
+        off = dict(trace.rows(
+            "SELECT s.string, u.count FROM wt_unrecorded u JOIN wt_string s ON s.id = u.name_id"
+            " JOIN wt_string d ON d.id = u.domain_id WHERE d.string = 'gpu'"))
+        self.assertEqual(recorded + sum(off.values()), len(log.operations()), (recorded, off))
+        self.assertGreater(recorded, 0)
+        self.assertGreater(sum(off.values()), 0)
+        self.assertEqual(trace.value(
+            "SELECT count(*) FROM wt_op o JOIN wt_lane l ON l.id = o.lane_id"
+            " JOIN wt_stream s ON s.id = l.stream_id WHERE s.kind = 'created'"), recorded)
+        self.assertEqual(trace.value("SELECT count(*) FROM wt_status WHERE text LIKE 'recording %'"),
+                         2)
 
     def test_said(self):
         _, _, db = self.traced([LOOP], ["--hip", "off"], load=False)

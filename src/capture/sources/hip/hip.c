@@ -68,6 +68,15 @@ void *wt_hip__original(void *_Atomic *place, const char *name)
 	return fn;
 }
 
+/* What makes or ends something is kept while recording is off. */
+static bool follows(uint32_t api)
+{
+	enum wt_api_class class = wt_hip_functions[api].class;
+
+	return class == WT_API_CLASS_ALLOC || class == WT_API_CLASS_CREATE ||
+	       class == WT_API_CLASS_DESTROY;
+}
+
 static bool records_calls(void)
 {
 	return wt_process.settings.hip != WT_HIP_OFF && wt_process.settings.want & WT_WANT_HIP;
@@ -82,8 +91,14 @@ void wt_call__begin(struct wt_call *call, uint32_t stream)
 	tls->in_graph = call->api == WT_HIP_hipGraphLaunch ||
 			call->api == WT_HIP_hipGraphLaunch_spt;
 	call->stream = stream;
-	call->corr = records_calls() ? WT_CORR((uint64_t)tls->thread->index, ++tls->call_cnt) : 0;
-	tls->corr = call->corr;
+	call->off = wt_off();
+	call->corr = 0;
+	call->start = 0;
+	if (call->off && !follows(call->api))
+		return;
+	if (records_calls())
+		call->corr = WT_CORR((uint64_t)tls->thread->index, ++tls->call_cnt);
+	tls->corr = call->off ? 0 : call->corr;
 	call->start = wt_now();
 	/* what the thread is in, should it never come back */
 	if (call->corr) {
@@ -110,7 +125,7 @@ struct wt_rec_call *wt_call__end(struct wt_call *call, hip_error ret, uint16_t t
 {
 	struct wt_tls *tls = call->tls;
 	struct wt_rec_call *rec = NULL;
-	uint64_t end = wt_now();
+	uint64_t end = call->start ? wt_now() : 0;
 
 	tls->corr = 0;
 	tls->stream = 0;
@@ -121,13 +136,16 @@ struct wt_rec_call *wt_call__end(struct wt_call *call, hip_error ret, uint16_t t
 	if (call->corr)
 		atomic_store_explicit(&tls->thread->ring.shared->call_start_tsc, 0,
 			memory_order_relaxed);
+	if (call->off && (!call->corr || ret))
+		return NULL;
 	if (wanted(call->api, ret))
 		rec = wt_ring__reserve(&tls->thread->ring, bytes);
-	else
+	else if (!call->off)
 		wt_call__leave_out(tls, call->api);
 	if (rec)
 		*rec = (struct wt_rec_call){
-			.rec = {type, (uint16_t)(bytes / 8), call->api},
+			.rec = {type, (uint16_t)(bytes / 8),
+				call->api | (call->off ? WT_REC_OFF : 0)},
 			.start_tsc = call->start,
 			.end_tsc = end,
 			.corr = call->corr,

@@ -23,6 +23,7 @@ struct wt_call {
 	uint64_t corr;
 	uint32_t api;
 	uint32_t stream;
+	bool off; /* recording was off when it began */
 };
 
 /* The original of `name`, kept in *place; NULL where the runtime has none, or is not loaded. */

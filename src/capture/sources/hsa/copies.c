@@ -36,6 +36,11 @@ static bool wanted(hsa_signal completion)
 	if (!completion.handle || !wt_hsa__recording() ||
 		!(wt_process.settings.want & WT_WANT_COPY))
 		return false;
+	if (wt_off()) {
+		atomic_fetch_add_explicit(
+			&wt_process.shared->off_copies, 1, memory_order_relaxed);
+		return false;
+	}
 	wt_devices__find();
 	return true;
 }

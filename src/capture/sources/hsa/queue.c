@@ -94,7 +94,7 @@ static void reserve(struct wt_vq *vq, uint64_t start, uint64_t cnt)
 				  : WT_LOST_NONE;
 
 	/* more than fits: a mistake of the caller's, or not yet to be written */
-	if (!vq->slots || !wt_hsa__recording() || cnt > vq->read_index_size)
+	if (!vq->slots || !wt_hsa__recording() || cnt > vq->read_index_size || wt_off())
 		return;
 	for (uint64_t i = start; i < start + cnt; i++) {
 		struct wt_slot *slot = &vq->slots[i & (vq->capacity - 1)];
@@ -312,6 +312,15 @@ void wt_vq__dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packe
 
 	if (!wt_hsa__recording()) {
 		wt_lost__count(WT_LOST_COLLECTOR_GONE, 1);
+		return;
+	}
+	if (wt_unlikely(wt_off())) {
+		no_operation(vq, index);
+		/* one writer: whoever rings */
+		if (vq->shared)
+			atomic_store_explicit(&vq->shared->off_cnt,
+				atomic_load_explicit(&vq->shared->off_cnt, memory_order_relaxed) + 1,
+				memory_order_relaxed);
 		return;
 	}
 	if (!(wt_process.settings.want & (WT_WANT_KERNEL | WT_WANT_COPY))) {
