@@ -23,15 +23,14 @@ HEAD = """// SPDX-License-Identifier: MIT
 /* Written by generate.py. */
 #define __HIP_PLATFORM_AMD__ 1
 #define __HIP_PLATFORM_HCC__ 1
-#include <hip/hip_runtime_api.h>
 #include <hip/hip_version.h>
-#include <hip/hiprtc.h>
-#if __has_include(<hip/hip_gl_interop.h>)
-#include <hip/hip_gl_interop.h>
-#endif
 #include <string.h>
-#include "{include}"
 """
+
+
+def head(own):
+    return HEAD + "".join(f"#if __has_include(<{h}>)\n#include <{h}>\n#endif\n"
+                          for h in headers.IN_PLAIN_C) + f'#include "{own}"\n'
 
 
 def parameters(function):
@@ -69,7 +68,7 @@ def exported(number, f):
 
 
 def double_c(functions, tables):
-    lines = [HEAD.format(include="echo.h"), '#define EXPORTED __attribute__((visibility("default")))', ""]
+    lines = [head("echo.h"), '#define EXPORTED __attribute__((visibility("default")))', ""]
     members = {name: (t, m) for t, names in enumerate(tables.values()) for m, name in enumerate(names)}
     first = {}
     rows = []
@@ -110,7 +109,7 @@ def double_map(functions, library):
 
 
 def calls_c(functions):
-    lines = [HEAD.format(include="call.h")]
+    lines = [head("call.h")]
     rows = []
     functions = [f for f in functions if f.symbol]
     for number, f in enumerate(functions):

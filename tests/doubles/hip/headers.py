@@ -15,6 +15,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 HEADERS = ["hip/hip_runtime.h", "hip/hip_runtime_api.h", "hip/hip_ext.h", "hip/hiprtc.h",
            "hip/hip_deprecated.h", "hip/hip_gl_interop.h", "hip/amd_detail/hip_api_trace.hpp"]
 IN_C = ["hip/amd_detail/hip_runtime_prof.h"]  # lacks extern "C"
+# those that C understands
+IN_PLAIN_C = ["hip/hip_runtime_api.h", "hip/hiprtc.h", "hip/hip_gl_interop.h"]
 
 BUILTIN = {"bool", "char", "signed char", "unsigned char", "short", "unsigned short", "int",
            "unsigned int", "long", "unsigned long", "long long", "unsigned long long", "float",
