@@ -306,6 +306,84 @@ static void test_second_use_before_the_first_ended(void **state)
 	munmap(c.shared, c.bytes);
 }
 
+/*
+ * Two in flight, and a third: the stamps of any of them would be taken for the
+ * third's. Once all are over, and one that waited for them tells, the signal
+ * gives times again.
+ */
+static void test_third_use_of_a_shared_signal(void **state)
+{
+	struct hsa_queue *queue = make_queue(64);
+	hsa_signal own;
+	struct collector c;
+
+	(void)state;
+	reset_stats();
+	open_table(&c, atomic_load(&process->slots_cnt) - 1);
+	FAKE_CORE(table, hsa_signal_create, hsa_signal_create_fn)(1, 0, NULL, &own);
+	fake_hsa__hold(true);
+	for (uint64_t i = 1; i <= 3; i++) {
+		FAKE_CORE(table, hsa_signal_silent_store_relaxed, hsa_signal_store_fn)(own, 1);
+		dispatch(queue, i, own.handle);
+	}
+	dispatch(queue, 4, 0);
+	fake_hsa__hold(false);
+	wait_executed(queue, 4);
+	FAKE_CORE(table, hsa_signal_silent_store_relaxed, hsa_signal_store_fn)(own, 1);
+	dispatch(queue, 5, own.handle);
+	wait_executed(queue, 5);
+	FAKE_CORE(table, hsa_signal_destroy, hsa_signal_destroy_fn)(own);
+	while (c.ops < 5)
+		collect(&c);
+	assert_int_equal(c.timed, 2);
+	assert_int_equal(c.untimed[WT_LOST_TIME_SHARED_SIGNAL], 3);
+	end_queue(queue);
+	munmap(c.shared, c.bytes);
+}
+
+static void barrier(struct hsa_queue *queue, uint64_t signal)
+{
+	uint64_t index = reserve(queue, 1);
+
+	write_packet(queue, index, HSA_PACKET_BARRIER_AND, 0, signal);
+	ring_bell(queue, index);
+}
+
+/* A barrier stamps its signal, too. */
+static void test_barrier_with_the_same_signal(void **state)
+{
+	struct hsa_queue *queue = make_queue(64);
+	hsa_signal own, other;
+	struct collector c;
+
+	(void)state;
+	reset_stats();
+	open_table(&c, atomic_load(&process->slots_cnt) - 1);
+	FAKE_CORE(table, hsa_signal_create, hsa_signal_create_fn)(1, 0, NULL, &own);
+	FAKE_CORE(table, hsa_signal_create, hsa_signal_create_fn)(1, 0, NULL, &other);
+	fake_hsa__hold(true);
+	barrier(queue, own.handle);
+	FAKE_CORE(table, hsa_signal_silent_store_relaxed, hsa_signal_store_fn)(own, 1);
+	dispatch(queue, 1, own.handle); /* the barrier's stamps may be in its signal */
+	barrier(queue, other.handle);
+	fake_hsa__hold(false);
+	wait_executed(queue, 3);
+	/* the barrier is over, its signal says so when it is armed again */
+	FAKE_CORE(table, hsa_signal_silent_store_relaxed, hsa_signal_store_fn)(other, 1);
+	dispatch(queue, 2, other.handle);
+	wait_executed(queue, 4);
+	barrier(queue, other.handle);
+	wait_executed(queue, 5);
+	while (c.ops < 2)
+		collect(&c);
+	assert_int_equal(c.untimed[WT_LOST_TIME_SHARED_SIGNAL], 1);
+	assert_int_equal(c.timed, 1);
+	FAKE_CORE(table, hsa_signal_destroy, hsa_signal_destroy_fn)(own);
+	FAKE_CORE(table, hsa_signal_destroy, hsa_signal_destroy_fn)(other);
+	end_queue(queue);
+	munmap(c.shared, c.bytes);
+}
+
 /* The doorbell may come before the packet is valid: the keeper rings again. */
 static void test_doorbell_before_packet(void **state)
 {
@@ -468,6 +546,8 @@ int main(void)
 		cmocka_unit_test(test_many_producers_one_queue),
 		cmocka_unit_test(test_own_signal_keeps_its_times),
 		cmocka_unit_test(test_shared_signal_gives_no_times),
+		cmocka_unit_test(test_third_use_of_a_shared_signal),
+		cmocka_unit_test(test_barrier_with_the_same_signal),
 		cmocka_unit_test(test_second_use_before_the_first_ended),
 		cmocka_unit_test(test_doorbell_before_packet),
 		cmocka_unit_test(test_slots_run_out),

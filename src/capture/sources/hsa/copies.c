@@ -39,6 +39,7 @@ static bool wanted(hsa_signal completion)
 	if (wt_off()) {
 		atomic_fetch_add_explicit(
 			&wt_process.shared->off_copies, 1, memory_order_relaxed);
+		wt_pending__use(completion.handle, NULL, 0);
 		return false;
 	}
 	wt_devices__find();
@@ -83,6 +84,8 @@ static void follow(hsa_signal completion, const struct wt_rec_sdma *rec, int64_t
 		why = WT_LOST_TIME_SHARED_SIGNAL;
 		if (before == 1 && wt_pending__add(completion.handle, &what, &why))
 			return;
+		if (before != 1)
+			wt_pending__use(completion.handle, NULL, 0);
 		end.rec.id = why;
 	}
 	wt_define(&end.rec, sizeof(end), NULL, 0);

@@ -98,6 +98,8 @@ bool wt_counter__read(uint32_t kfd_id, struct wt_reading *reading);
 bool wt_counter__follows(const struct wt_reading *reading, uint64_t ticks);
 
 /* ---- queue.c ---- */
+#define WT_VQ_MARKS 8u
+
 struct wt_vq {
 	/* set at creation */
 	struct hsa_queue *queue;
@@ -118,24 +120,32 @@ struct wt_vq {
 	struct wt_vq *next_free;
 	/* written by producers */
 	_Alignas(64) _Atomic uint64_t write_index; /* the one that the application sees */
+	/* that packet and all before it are over: the highest that is known */
+	_Alignas(64) _Atomic uint64_t passed;
 	/* written by whoever rings */
 	_Alignas(64) _Atomic uint32_t busy;	   /* 0 idle, 1 somebody submits, 2 and must look again */
 	_Atomic uint32_t stalled;		   /* a doorbell covered packets that were not valid yet */
 	uint64_t next;				   /* first packet not yet with the hardware */
 	uint64_t read_seen;
 	_Atomic uint64_t rung;			   /* highest doorbell value + 1 */
+	_Atomic uint64_t marks[WT_VQ_MARKS];	   /* last packets that wait for all before and have our signal */
+	uint32_t mark_at;
 };
 
 #define WT_POOL_SIGNALS 4096u
 
 struct wt_vq *wt_vq__find(const struct hsa_queue *queue);
+/* A packet that waited for all before it is over. */
+void wt_vq__passed(struct wt_vq *vq, uint64_t index);
+/* True: packet `index` of the queue that had that number is certainly over. */
+bool wt_vq__has_passed(struct wt_vq *vq, uint32_t number, uint64_t index);
 void wt_vq__leave_all(void); /* the runtime ends: no queue is known any more */
 void wt_vq__rescue(void); /* rings again where a doorbell came before its packets */
 void wt_queue__install(struct hsa_table *core, struct hsa_table *amd);
 /* Takes note of a queue of the application's; mode SLOTS or INTERCEPT. NULL: not followed. */
 struct wt_vq *wt_queue__adopt(struct hsa_queue *queue, hsa_agent agent, enum wt_queue_mode mode);
-/* Describes a dispatch in its slot; may give it a completion signal. */
-void wt_vq__dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet);
+/* Describes a dispatch in its slot; may give it a completion signal. Notes what others use. */
+void wt_vq__packet(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet);
 
 /* ---- slots.c ---- */
 bool wt_slots__make(struct wt_vq *vq);
@@ -149,12 +159,21 @@ bool wt_selftest__passes(struct wt_device *device, struct wt_signal *signal, uin
 void wt_selftest__settle(void); /* before the runtime goes down */
 
 /* ---- pending.c ---- */
-enum wt_pending_kind { WT_PENDING_OP, WT_PENDING_COPY };
+enum wt_pending_kind {
+	WT_PENDING_NOTHING = 0,
+	WT_PENDING_OP,
+	WT_PENDING_COPY,
+	WT_PENDING_USED, /* by something that is not timed, and may be in flight */
+};
 
 struct wt_pending {
 	enum wt_pending_kind kind;
-	struct wt_vq *vq;	/* OP */
-	uint64_t index;		/* OP: packet */
+	struct wt_vq *vq;	/* OP, USED; NULL: not known, or several */
+	uint32_t vq_number;	/* USED: the queue that it was then */
+	uint32_t uses;		/* USED: how many may be in flight */
+	uint64_t index;		/* OP, USED: packet; of USED the last one */
+	int64_t old_value;	/* USED: the signal's before the use */
+	bool ordered;		/* OP: the packet waits for all before it */
 	uint64_t old_end;	/* OP: end_ts before; COPY: the value before */
 	uint64_t copy_number;	/* COPY: of its WT_REC_SDMA */
 	uint32_t device;	/* COPY: number of the GPU that copies */
@@ -164,6 +183,10 @@ struct wt_pending {
 bool wt_pending__add(uint64_t signal, const struct wt_pending *what, enum wt_lost *why);
 /* Something is about to happen to that signal: read what it has. True: it is settled now. */
 bool wt_pending__look(uint64_t signal);
+/* Something that is not timed is about to use it. NULL: not a queue's packet. */
+void wt_pending__use(uint64_t signal, struct wt_vq *vq, uint64_t index);
+/* A value is about to be stored: look, and know that its value tells nothing of what runs. */
+void wt_pending__store(uint64_t signal);
 /* The same, for the last time. False: somebody may still be looking at the signal's memory. */
 bool wt_pending__part(uint64_t signal);
 bool wt_pending__scan(void);			   /* true: some were */

@@ -248,41 +248,89 @@ static void arm(struct wt_signal *signal)
 	atomic_store_explicit(&signal->value, 1, memory_order_relaxed);
 }
 
-static enum wt_lost follow_signal(struct wt_vq *vq, uint64_t index, uint64_t handle)
+void wt_vq__passed(struct wt_vq *vq, uint64_t index)
 {
-	struct wt_pending what = {.kind = WT_PENDING_OP, .vq = vq, .index = index};
+	uint64_t known = atomic_load_explicit(&vq->passed, memory_order_relaxed);
+
+	while (index > known && !atomic_compare_exchange_weak_explicit(&vq->passed, &known, index,
+					memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+bool wt_vq__has_passed(struct wt_vq *vq, uint32_t number, uint64_t index)
+{
+	/* a queue that is gone has nothing in flight */
+	if (vq->number != number || !vq->queue ||
+		atomic_load_explicit(&vq->passed, memory_order_relaxed) > index)
+		return true;
+	for (uint32_t i = 0; i < WT_VQ_MARKS; i++) {
+		uint64_t mark = atomic_load_explicit(&vq->marks[i], memory_order_relaxed);
+
+		if (mark <= index || !vq->signals)
+			continue;
+		/* acquire: pairs with the GPU's release; a newer lap has armed it again */
+		if (atomic_load_explicit(&vq->signals[mark & (vq->capacity - 1)].value,
+			    memory_order_acquire))
+			continue;
+		wt_vq__passed(vq, mark);
+		return true;
+	}
+	return false;
+}
+
+static enum wt_lost follow_signal(struct wt_vq *vq, uint64_t index, uint64_t handle, bool ordered)
+{
+	struct wt_pending what = {
+		.kind = WT_PENDING_OP, .vq = vq, .index = index, .ordered = ordered};
 	enum wt_lost why = WT_LOST_NONE;
 
 	return wt_pending__add(handle, &what, &why) ? WT_LOST_NONE : why;
+}
+
+/* A packet that is not timed may all the same stamp its signal. */
+static void use_signal(struct wt_vq *vq, uint64_t index, const struct hsa_dispatch_packet *packet)
+{
+	uint8_t type = packet->header & 0xff;
+
+	if (!packet->completion_signal.handle || !wt_hsa__recording())
+		return;
+	/* the signal has its place in each kind of packet that has one; others are not known */
+	if (type == HSA_PACKET_DISPATCH || type == HSA_PACKET_BARRIER_AND ||
+		type == HSA_PACKET_BARRIER_OR)
+		wt_pending__use(packet->completion_signal.handle, vq, index);
 }
 
 /* Decides how the operation gets its times; may give the packet a signal. */
 static void time_dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet,
 	union wt_slot_word *word)
 {
-	uint64_t at = index & (vq->capacity - 1);
+	uint64_t at = index & (vq->capacity - 1), own = packet->completion_signal.handle;
+	bool ordered = !(word->flags & WT_SLOT_NO_BARRIER);
 
 	arm(&vq->signals[at]);
 	__builtin_prefetch(&vq->signals[(index + AHEAD) & (vq->capacity - 1)], 1);
-	if (packet->completion_signal.handle && wt_process.settings.depth == WT_DEPTH_LITE)
+	if (own && wt_process.settings.depth == WT_DEPTH_LITE)
 		word->untimed = WT_LOST_TIME_DEPTH;
-	if (word->untimed)
-		return;
-	if (vq->mode == WT_QUEUE_UNTIMED) {
+	if (vq->mode == WT_QUEUE_UNTIMED && !word->untimed)
 		word->untimed = WT_LOST_TIME_OTHER_TOOL;
-	} else if (packet->completion_signal.handle) {
+	if (word->untimed) {
+		use_signal(vq, index, packet);
+	} else if (own) {
 		word->flags |= WT_SLOT_OWN_SIGNAL;
-		word->untimed =
-			(uint8_t)follow_signal(vq, index, packet->completion_signal.handle);
+		word->untimed = (uint8_t)follow_signal(vq, index, own, ordered);
 	} else if (vq->mode == WT_QUEUE_SLOTS) {
 		packet->completion_signal.handle =
 			vq->signals_gpu + at * sizeof(struct wt_signal);
+		/* release: who reads the mark finds the signal armed */
+		if (ordered)
+			atomic_store_explicit(&vq->marks[vq->mark_at++ % WT_VQ_MARKS], index,
+				memory_order_release);
 	} else if (vq->pool) {
 		hsa_signal mine = vq->pool[index % WT_POOL_SIGNALS];
 
 		wt_pending__look(mine.handle);
 		CORE(hsa_signal_store_relaxed, hsa_signal_store_fn)(mine, 1);
-		word->untimed = (uint8_t)follow_signal(vq, index, mine.handle);
+		word->untimed = (uint8_t)follow_signal(vq, index, mine.handle, ordered);
 		if (!word->untimed)
 			packet->completion_signal = mine;
 		word->flags |= WT_SLOT_OWN_SIGNAL;
@@ -292,8 +340,9 @@ static void time_dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_
 }
 
 /* Barriers and the like are no operations: their slot is free again. */
-static void no_operation(struct wt_vq *vq, uint64_t index)
+static void no_operation(struct wt_vq *vq, uint64_t index, const struct hsa_dispatch_packet *packet)
 {
+	use_signal(vq, index, packet);
 	if (vq->slots) {
 		struct wt_slot *slot = &vq->slots[index & (vq->capacity - 1)];
 		union wt_slot_word word = {
@@ -305,7 +354,7 @@ static void no_operation(struct wt_vq *vq, uint64_t index)
 	}
 }
 
-void wt_vq__dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet)
+static void dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet)
 {
 	union wt_slot_word word;
 	struct wt_slot *slot;
@@ -315,7 +364,7 @@ void wt_vq__dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packe
 		return;
 	}
 	if (wt_unlikely(wt_off())) {
-		no_operation(vq, index);
+		no_operation(vq, index, packet);
 		/* one writer: whoever rings */
 		if (vq->shared)
 			atomic_store_explicit(&vq->shared->off_cnt,
@@ -324,7 +373,7 @@ void wt_vq__dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packe
 		return;
 	}
 	if (!(wt_process.settings.want & (WT_WANT_KERNEL | WT_WANT_COPY))) {
-		no_operation(vq, index);
+		no_operation(vq, index, packet);
 		return;
 	}
 	if (!vq->slots) {
@@ -332,8 +381,10 @@ void wt_vq__dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packe
 		return;
 	}
 	slot = claim(vq, index, &word);
-	if (!slot)
+	if (!slot) {
+		use_signal(vq, index, packet);
 		return;
+	}
 	slot->kernel_object = packet->kernel_object;
 	for (int i = 0; i < 3; i++) {
 		slot->grid[i] = packet->grid[i];
@@ -352,6 +403,14 @@ void wt_vq__dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packe
 	time_dispatch(vq, index, packet, &word);
 	/* release: pairs with the collector's acquire */
 	atomic_store_explicit(&slot->word, word.raw, memory_order_release);
+}
+
+void wt_vq__packet(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet)
+{
+	if ((packet->header & 0xff) == HSA_PACKET_DISPATCH)
+		dispatch(vq, index, packet);
+	else
+		no_operation(vq, index, packet);
 }
 
 static bool has_room(struct wt_vq *vq)
@@ -377,10 +436,7 @@ static void submit(struct wt_vq *vq)
 
 		if (type == HSA_PACKET_INVALID)
 			break;
-		if (type == HSA_PACKET_DISPATCH)
-			wt_vq__dispatch(vq, vq->next, packet);
-		else
-			no_operation(vq, vq->next);
+		wt_vq__packet(vq, vq->next, packet);
 		vq->next++;
 	}
 	if (vq->next != first) {
@@ -449,8 +505,8 @@ static void signal_store(hsa_signal signal, int64_t value, hsa_signal_store_fn *
 			ring(vq);
 			return;
 		}
-	} else if (wt_unlikely(wt_pending__copies())) {
-		wt_pending__look(signal.handle);
+	} else if (wt_hsa__here()) {
+		wt_pending__store(signal.handle);
 	}
 	original(signal, value);
 }
@@ -466,8 +522,8 @@ SIGNAL_STORE(signal_store_screlease)
 #define SILENT_STORE(name)                                                                   \
 	static void name(hsa_signal signal, int64_t value)                                   \
 	{                                                                                    \
-		if (wt_unlikely(wt_pending__copies()))                                       \
-			wt_pending__look(signal.handle);                              \
+		if (wt_hsa__here())                                                          \
+			wt_pending__store(signal.handle);                                    \
 		CORE(hsa_##name, hsa_signal_store_fn)(signal, value);                        \
 	}
 SILENT_STORE(signal_silent_store_relaxed)
@@ -506,7 +562,7 @@ SIGNAL_WAIT(signal_wait_scacquire)
 static hsa_status signal_destroy(hsa_signal signal)
 {
 	/* a signal that is being read right now is not freed at all */
-	if (wt_pending__count() && !wt_pending__part(signal.handle))
+	if (wt_hsa__here() && !wt_pending__part(signal.handle))
 		return HSA_OK;
 	return CORE(hsa_signal_destroy, hsa_signal_destroy_fn)(signal);
 }
