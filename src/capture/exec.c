@@ -21,6 +21,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "capture/dl.h"
+
 #define BASE_NAME   "libwavetap.so"
 #define STACK_BYTES 2048u /* of the caller, who may be a thread with the smallest stack there is */
 
@@ -218,7 +220,7 @@ static int done(const struct child_env *out, int ret)
 #define REAL(name)                                                                           \
 	static __typeof__(&name) real;                                                       \
 	if (!real)                                                                           \
-		real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+		real = (__typeof__(&name))wt_dl__next(#name)
 
 #define REAL_OR(name, failed)                                                                \
 	REAL(name);                                                                          \

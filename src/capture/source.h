@@ -19,10 +19,19 @@ struct wt_source {
 	const char *description;
 	/* No side effects. `why` gets a sentence, also when usable. */
 	enum wt_probe (*probe)(char *why, size_t why_bytes);
+	/* What else there is to say, once the source is in use; may be NULL. Not for the record path. */
+	void (*report)(void);
 	/* Last chance to hand over what only this process can read; at exit, on its thread. */
 	void (*flush)(void);
 	/* From now on the source only passes calls through. */
 	void (*stop)(void);
+	/*
+	 * The function of that name that we have instead of the vendor's, and the
+	 * one it calls; NULL: there is none. No side effects, before joining, too.
+	 * Both are NULL in a source that wraps no functions of a library.
+	 */
+	void *(*wrapper)(const char *name);
+	void *(*original)(const char *name);
 };
 
 extern const struct wt_source wt_source_hsa, wt_source_hip;

@@ -18,6 +18,8 @@ void wt_sources__report(void)
 		enum wt_probe probe = wt_sources[i]->probe(why, sizeof(why));
 
 		wt_define__status(wt_sources[i]->name, levels[probe], why);
+		if (wt_sources[i]->report)
+			wt_sources[i]->report();
 	}
 }
 

@@ -60,7 +60,7 @@ const struct wt_option wt_options_trace[] = {
 	{0, "schema", "wavetap|rpd", WT_OPTION_CHOICE, AT(schema),
 		"tables of the file (default wavetap, with RPD's as views)"},
 	{0, "no-dlsym", NULL, WT_OPTION_FLAG, AT(no_dlsym),
-		"do not interpose dlsym; nothing does so yet, so it changes nothing"},
+		"do not interpose dlsym: HIP functions that the program looks up are not seen"},
 	{0, "strict", NULL, WT_OPTION_FLAG, AT(strict),
 		"without a GPU: refuse instead of running on"},
 	{0, "summary", NULL, WT_OPTION_FLAG, AT(summary),

@@ -1,72 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "capture/sources/hip/hip.h"
 
-#include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "capture/source.h"
-
 static_assert(WT_HIP_CNT <= WT_RING_LEFT_OUT, "room for counts by function");
-
-static const struct {
-	const char *name, *symbol;
-} mangled[] = {
-#define MANGLED(name, symbol) {#name, #symbol},
-#include "capture/sources/hip/mangled.def"
-#undef MANGLED
-};
-
-const char *wt_hip__plain_name(const char *symbol)
-{
-	for (size_t i = 0; i < sizeof(mangled) / sizeof(*mangled) && symbol[0] == '_'; i++)
-		if (!strcmp(mangled[i].symbol, symbol))
-			return mangled[i].name;
-	return symbol;
-}
-
-static void *look_up_symbol(const char *name)
-{
-	/* loaded with RTLD_LOCAL the runtime is not behind us in the search order */
-	static const char *const sonames[] = {"libamdhip64.so.7", "libamdhip64.so.6",
-		"libamdhip64.so.5", "libamdhip64.so", "libhiprtc.so.7", "libhiprtc.so.6"};
-	void *fn = dlsym(RTLD_NEXT, name);
-
-	for (size_t i = 0; !fn && i < sizeof(sonames) / sizeof(*sonames); i++) {
-		void *library = dlopen(sonames[i], RTLD_LAZY | RTLD_NOLOAD);
-
-		if (library) {
-			fn = dlsym(library, name);
-			dlclose(library);
-		}
-	}
-	return fn;
-}
-
-static void *look_up(const char *name)
-{
-	void *fn = look_up_symbol(name);
-
-	for (size_t i = 0; !fn && i < sizeof(mangled) / sizeof(*mangled); i++)
-		if (!strcmp(mangled[i].name, name))
-			fn = look_up_symbol(mangled[i].symbol);
-	return fn;
-}
-
-void *wt_hip__original(void *_Atomic *place, const char *name)
-{
-	void *fn = atomic_load_explicit(place, memory_order_relaxed);
-	int saved = errno;
-
-	if (wt_likely(fn != NULL))
-		return fn;
-	fn = look_up(name);
-	/* absence is not kept: the runtime may be loaded later */
-	if (fn)
-		atomic_store_explicit(place, fn, memory_order_relaxed);
-	errno = saved;
-	return fn;
-}
 
 /* What makes or ends something is kept while recording is off. */
 static bool follows(uint32_t api)
@@ -159,31 +94,3 @@ void wt_call__commit(struct wt_call *call, uint32_t bytes)
 {
 	wt_ring__commit(&call->tls->thread->ring, bytes);
 }
-
-static enum wt_probe probe(char *why, size_t why_bytes)
-{
-	bool there = look_up("hipGetDeviceCount") != NULL;
-	Dl_info self, first;
-	void *found = dlsym(RTLD_DEFAULT, "hipLaunchKernel");
-	bool preloaded = found && dladdr(found, &first) && dladdr((void *)probe, &self) &&
-			 first.dli_fbase == self.dli_fbase;
-
-	snprintf(why, why_bytes, "%s",
-		!there	   ? "libamdhip64 is not loaded: no HIP calls to record"
-		: preloaded ? "calls of libamdhip64 are interposed"
-			    : "HIP calls are not recorded: libwavetap.so is not preloaded");
-	return !there ? WT_PROBE_ABSENT : preloaded ? WT_PROBE_USABLE : WT_PROBE_BROKEN;
-}
-
-/* Rings are read by the collector: nothing is left to do here. */
-static void nothing(void)
-{
-}
-
-const struct wt_source wt_source_hip = {
-	.name = "hip",
-	.description = "HIP API calls, by symbol interposition",
-	.probe = probe,
-	.flush = nothing,
-	.stop = nothing,
-};

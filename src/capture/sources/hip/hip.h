@@ -6,7 +6,9 @@
  *   wrappers.c		the functions that are exported, made of these rows
  *   mangled.def	functions that have C++ names in some releases
  *   types.h		HIP's structures
+ *   original.c		what they call
  *   hip.c		what all of them do before and after the call
+ *   source.c		what the source says of itself
  *   streams.c		which stream a handle is
  */
 #ifndef WT_HIP_HIP_H
@@ -26,14 +28,24 @@ struct wt_call {
 	bool off; /* recording was off when it began */
 };
 
-/* The original of `name`, kept in *place; NULL where the runtime has none, or is not loaded. */
-void *wt_hip__original(void *_Atomic *place, const char *name);
+/* What the exported wrapper calls; NULL where the runtime has none, or is not loaded. */
+void *wt_hip__original(enum wt_hip_api id);
 
 /* The name in core/hip_api.def of an exported symbol: itself, but for C++ names. */
 const char *wt_hip__plain_name(const char *symbol);
 
 /* Our exported function of that name; NULL: we have none. */
 void *wt_hip__wrapper(const char *name);
+
+/* By the symbol, which may be a C++ name: our function, and what it calls. Any time. */
+void *wt_hip__wrapper_named(const char *symbol);
+void *wt_hip__original_named(const char *symbol);
+
+/*
+ * The wrapper that calls `fn`, or `fn` itself. `name` is what was asked for:
+ * the runtime may have answered with another version or variant of it.
+ */
+void *wt_hip__exchanged(void *fn, const char *name);
 
 /* A call that is not to be recorded is counted. One writer: no need for an atomic addition. */
 static inline void wt_call__leave_out(struct wt_tls *tls, uint32_t api)

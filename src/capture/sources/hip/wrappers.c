@@ -20,6 +20,10 @@
 #define AFTER_S_END(handle)                                                                  \
 	if (ret)                                                                             \
 	wt_streams__restore(handle, call.stream)
+#define BEFORE_S_FUNCTION(out, name)	    wt_call__begin(&call, 0)
+#define AFTER_S_FUNCTION(out, name)                                                          \
+	if (!ret && out)                                                                     \
+	*(out) = wt_hip__exchanged(*(out), name)
 #define BEFORE_S_DEVICE(number)		    wt_call__begin(&call, 0)
 #define AFTER_S_DEVICE(number)                                                               \
 	if (!ret)                                                                            \
@@ -123,9 +127,7 @@
 	wt_export hip_error name params;                                                     \
 	wt_export hip_error name params                                                      \
 	{                                                                                    \
-		static void *_Atomic original;                                               \
-		hip_error(*real) params = (hip_error(*) params)wt_hip__original(&original,   \
-			#name);                                                              \
+		hip_error(*real) params = (hip_error(*) params)wt_hip__original(WT_HIP_##name); \
 		struct wt_call call;                                                         \
 		hip_error ret;                                                               \
                                                                                              \
@@ -145,8 +147,7 @@
 	wt_export type name params;                                                          \
 	wt_export type name params                                                           \
 	{                                                                                    \
-		static void *_Atomic original;                                               \
-		type(*real) params = (type(*) params)wt_hip__original(&original, #name);     \
+		type(*real) params = (type(*) params)wt_hip__original(WT_HIP_##name);        \
 		struct wt_call call;                                                         \
 		const hip_error ret = 0;                                                     \
 		type value;                                                                  \
@@ -168,8 +169,7 @@
 	wt_export void name params;                                                          \
 	wt_export void name params                                                           \
 	{                                                                                    \
-		static void *_Atomic original;                                               \
-		void(*real) params = (void(*) params)wt_hip__original(&original, #name);     \
+		void(*real) params = (void(*) params)wt_hip__original(WT_HIP_##name);        \
 		struct wt_call call;                                                         \
 		const hip_error ret = 0;                                                     \
                                                                                              \
