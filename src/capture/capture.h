@@ -155,20 +155,25 @@ struct wt_thread {
 	struct wt_thread *next_free;
 };
 
+#define WT_DEVICE_NOT_KNOWN UINT32_MAX
+
 /* Thread-local state of the record path: at most 64 bytes, initial-exec. */
 struct wt_tls {
 	struct wt_thread *thread;
 	uint64_t call_cnt;	/* correlation counter of this thread */
 	uint64_t corr;		/* of the API call in progress, 0: none */
 	uint32_t stream;	/* its stream's number, 0: none or not known */
-	uint32_t device;	/* current HIP device */
+	uint32_t device;	/* current HIP device, WT_DEVICE_NOT_KNOWN */
 	uint32_t generation;	/* of `thread` */
-	uint16_t nest;		/* > 0: in wavetap, or in a wrapped call */
-	uint16_t in_graph;	/* the call in progress replays a graph */
+	uint8_t nest;		/* > 0: in wavetap, or in a wrapped call */
+	uint8_t in_graph;	/* the call in progress replays a graph */
+	uint16_t in_call;	/* a HIP call is in progress: 1 + its index in core/hip_api.def; 0: none */
+	uint16_t holds;		/* begun holds */
+	uint16_t worker_generation; /* of `worker` */
+	uint32_t worker;	/* a thread of the runtime's: the stream that it serves */
 	uint64_t stream_handle;	/* one-entry cache: handle … */
 	uint32_t stream_number;	/* … number … */
 	uint32_t stream_epoch;	/* … valid while no stream was destroyed */
-	uint32_t holds;		/* begun holds */
 };
 static_assert(sizeof(struct wt_tls) <= 64, "TLS budget");
 
@@ -191,6 +196,33 @@ static inline struct wt_tls *wt_enter(void)
 		return NULL;
 	}
 	return tls;
+}
+
+/* ---- whose work it is ------------------------------------------------------- */
+
+/*
+ * The stream for which the calling thread submits, of the threads that HIP
+ * keeps for that (AMD_DIRECT_DISPATCH=0); 0: it is none of those; may be
+ * WT_STREAM_NOT_KNOWN. gpu_cnt: GPUs of this process. By the HIP source.
+ */
+uint32_t wt_workers__stream(uint32_t gpu_cnt);
+
+struct wt_producer {
+	uint64_t corr;	 /* the API call, 0: none */
+	uint32_t stream; /* its number, 0: none; WT_STREAM_NOT_KNOWN */
+};
+
+/* Who asks for what the calling thread is about to submit. */
+static inline struct wt_producer wt_producer(uint32_t gpu_cnt)
+{
+	const struct wt_tls *tls = &wt_tls;
+	struct wt_producer who = {0};
+
+	if (wt_likely(tls->generation == wt_process.generation))
+		who = (struct wt_producer){tls->corr, tls->stream};
+	if (wt_unlikely(!who.corr && !who.stream))
+		who.stream = wt_workers__stream(gpu_cnt);
+	return who;
 }
 
 /* ---- definitions ----------------------------------------------------------- */

@@ -141,6 +141,7 @@ void wt_thread__begin(struct wt_tls *tls)
 	tls->corr = 0;
 	tls->stream = 0;
 	tls->stream_handle = 0;
+	tls->in_call = 0;
 	thread = get_ring();
 	if (thread) {
 		thread->generation = wt_process.generation;

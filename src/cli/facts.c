@@ -107,12 +107,20 @@ static int read_list(
 
 int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err **err)
 {
+#define SQL_UNKNOWN(column, before)                                                                \
+	"(" column " LIKE '" before "stream.%' OR " column " LIKE '" before "caller.%')"
 	/* causes "time.*" are counted where they are: at the operations */
 	static const char *const lost[] = {
 		"SELECT cause, sum(count), '', '' FROM wt_lost WHERE count > 0"
-		" AND cause NOT LIKE 'time.%' GROUP BY cause ORDER BY 2 DESC",
-		RPD_TAGS("wavetap::lost::") " AND tag NOT LIKE '%::time.%' GROUP BY 1 ORDER BY 2 "
-					    "DESC"};
+		" AND cause NOT LIKE 'time.%' AND NOT " SQL_UNKNOWN("cause", "")
+		" GROUP BY cause ORDER BY 2 DESC",
+		RPD_TAGS("wavetap::lost::") " AND tag NOT LIKE '%::time.%' AND NOT "
+			SQL_UNKNOWN("tag", "%::") " GROUP BY 1 ORDER BY 2 DESC"};
+	static const char *const unknown[] = {
+		"SELECT cause, sum(count), '', '' FROM wt_lost WHERE count > 0 AND "
+			SQL_UNKNOWN("cause", "") " GROUP BY cause ORDER BY 2 DESC",
+		RPD_TAGS("wavetap::lost::") " AND " SQL_UNKNOWN("tag", "%::")
+			" GROUP BY 1 ORDER BY 2 DESC"};
 	static const char *const untimed[] = {
 		"SELECT coalesce(s.untimed, 'no times'), count(*), '', '' FROM wt_op o"
 		" LEFT JOIN wt_state s ON s.id = o.state_id WHERE o.start IS NULL"
@@ -153,6 +161,8 @@ int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err
 		if (!code)
 			code = read_list(&facts->untimed, trace, untimed[trace->kind], err);
 		if (!code)
+			code = read_list(&facts->unknown, trace, unknown[trace->kind], err);
+		if (!code)
 			code = read_list(&facts->unrecorded, trace, unrecorded[trace->kind], err);
 	}
 	if (!code && trace->kind == WT_TRACE_WAVETAP)
@@ -171,6 +181,7 @@ void wt_facts__free(struct wt_facts *facts)
 	free_list(facts->lost.data, facts->lost.cnt);
 	free_list(facts->unrecorded.data, facts->unrecorded.cnt);
 	free_list(facts->untimed.data, facts->untimed.cnt);
+	free_list(facts->unknown.data, facts->unknown.cnt);
 	free_list(facts->status.data, facts->status.cnt);
 	memset(facts, 0, sizeof(*facts));
 }
@@ -305,6 +316,7 @@ static void put_lost(const struct wt_facts *facts, FILE *file)
 					: "lost      not told by this file\n",
 			file);
 	put_causes(&facts->untimed, file, "untimed");
+	put_causes(&facts->unknown, file, "unknown");
 	if (!facts->in_flight_cnt && !facts->unreturned_cnt)
 		return;
 	fputs("at end    ", file);
@@ -422,10 +434,13 @@ void wt_facts__json(const struct wt_facts *facts, struct wt_json *json)
 	if (facts->lost_known) {
 		json_causes(&facts->lost, json, "lost");
 		json_causes(&facts->untimed, json, "untimed");
+		json_causes(&facts->unknown, json, "unknown");
 	} else {
 		wt_json__key(json, "lost");
 		wt_json__null(json);
 		wt_json__key(json, "untimed");
+		wt_json__null(json);
+		wt_json__key(json, "unknown");
 		wt_json__null(json);
 	}
 }

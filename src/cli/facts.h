@@ -31,6 +31,7 @@ struct wt_facts {
 	int64_t lost_known;          /* false: other tools' files do not tell what they lost */
 	struct wt_fact_list lost;    /* name: cause, count; not in the trace */
 	struct wt_fact_list untimed; /* name: cause, count; in the trace, without times */
+	struct wt_fact_list unknown; /* name: cause, count; in the trace, without stream or call */
 	struct wt_fact_list unrecorded; /* name: function, level: domain, count; made, but not asked for */
 	struct wt_fact_list status;  /* name: source, level, text */
 };
@@ -42,7 +43,7 @@ void wt_facts__free(struct wt_facts *facts);
 void wt_facts__print(const struct wt_facts *facts, const struct wt_trace *trace, FILE *file);
 /* Why a trace has no events; to be printed where the table would be. */
 void wt_facts__print_empty(const struct wt_facts *facts, FILE *file);
-/* "captured": {…}, "lost": […], "untimed": […] as members of the current object. */
+/* "captured": {…}, "lost": […], "untimed": […], "unknown": […] as members of the current object. */
 void wt_facts__json(const struct wt_facts *facts, struct wt_json *json);
 
 /* Events that are not in the trace. */

@@ -41,6 +41,7 @@ static void free_process(struct wt_build_process *process)
 	}
 	wt_vec__free(&process->devices);
 	wt_vec__free(&process->queues);
+	wt_vec__free(&process->streams);
 	wt_vec__free(&process->symbols);
 	for (size_t i = 0; i < process->threads.cnt; i++)
 		wt_vec__free(&process->threads.data[i].blits);
@@ -90,6 +91,7 @@ int wt_build__open(
 	build->output = strdup(options->output);
 	build->next_block = 1;
 	build->want = WT_WANT_DEFAULT;
+	build->calls = true;
 	rc = build->segment && build->output
 		     ? 0
 		     : wt_err__errno(err, -ENOMEM, "cannot build %s", options->output);
@@ -162,13 +164,16 @@ static int take_clock(
 static int take_meta(struct wt_build *build, const char *text, uint32_t length)
 {
 	size_t key = strnlen(text, length);
-	unsigned want;
+	unsigned want, hip;
 	char *copy;
 
 	if (key == length || memchr(text + key + 1, 0, length - key - 1) == NULL)
 		return 0;
-	if (!strcmp(text, "settings") && sscanf(text + key + 1, "want=%x", &want) == 1)
+	if (!strcmp(text, "settings") &&
+		sscanf(text + key + 1, "want=%x hip=%u", &want, &hip) == 2) {
 		build->want = want;
+		build->calls = want & WT_WANT_HIP && hip != WT_HIP_OFF;
+	}
 	if (build->store) {
 		wt_store__add_meta(build->store, text, text + key + 1);
 		return 0;

@@ -42,11 +42,6 @@ uint64_t wt_build__cpu_ns(
 	return wt_clock_line__convert(&build->cpu, tsc, &ns) ? ns : WT_ABSENT;
 }
 
-uint32_t wt_build__stream_id(const struct wt_build_process *process, uint32_t number)
-{
-	return number ? (uint32_t)wt_map__get(&process->stream_of, number, 0) : 0;
-}
-
 struct wt_build_thread *wt_build__thread(
 	struct wt_build *build, struct wt_build_process *process, uint32_t index)
 {
@@ -202,6 +197,8 @@ static int add_call(struct wt_build *build, struct wt_build_process *process,
 		return call->corr ? -ENOMEM : -EINVAL;
 	if (row.start_ns == WT_ABSENT || row.end_ns == WT_ABSENT)
 		return -EINVAL;
+	if (rec->id == WT_HIP_hipGraphLaunch || rec->id == WT_HIP_hipGraphLaunch_spt)
+		wt_build__stream_replays(process, call->stream);
 	if (call->corr > thread->last_call)
 		thread->last_call = call->corr;
 	/* it is followed for what it made, and no part of the recording */

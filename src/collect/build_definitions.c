@@ -222,40 +222,6 @@ const struct wt_build_symbol *wt_build__symbol(
 	return NULL;
 }
 
-static int add_stream(
-	struct wt_build *build, struct wt_build_process *process, const struct wt_rec *rec)
-{
-	static const char *const kinds[] = {
-		[WT_STREAM_CREATED] = "created",
-		[WT_STREAM_FOUND] = "found",
-		[WT_STREAM_NULL] = "null",
-		[WT_STREAM_PER_THREAD] = "per-thread",
-	};
-	const struct wt_rec_stream *s = (const void *)rec;
-	struct wt_build_device *device = NULL;
-	struct wt_store_stream row;
-
-	if (wt_map__find(&process->stream_of, rec->id))
-		return 0;
-	if (s->device != UINT32_MAX)
-		device = wt_build__device(build, process, s->device);
-	row = (struct wt_store_stream){
-		.id = ++build->next_stream,
-		.process_id = process->id,
-		.device_id = device ? device->id : 0,
-		.number = rec->id,
-		.handle = s->handle,
-		.created_ns = s->created_ns ? s->created_ns : WT_ABSENT,
-		.ended_ns = WT_ABSENT,
-		.kind = s->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[s->kind] : "found",
-		.priority = s->priority,
-		.flags = s->flags,
-	};
-	if (wt_map__put(&process->stream_of, rec->id, row.id))
-		return -ENOMEM;
-	return wt_store__add_stream(build->store, &row);
-}
-
 /* Says so once where the last pair does not follow from the ones before. */
 static int tell_of_break(
 	struct wt_build *build, struct wt_build_process *process, struct wt_build_device *device)
@@ -339,6 +305,7 @@ static const uint16_t sizes[] = {
 	[WT_REC_SYMBOLS_END] = sizeof(struct wt_rec_symbols_end),
 	[WT_REC_GPU_CLOCK] = sizeof(struct wt_rec_gpu_clock),
 	[WT_REC_STREAM] = sizeof(struct wt_rec_stream),
+	[WT_REC_STREAM_END] = sizeof(struct wt_rec_stream_end),
 	[WT_REC_STATUS] = sizeof(struct wt_rec_status),
 	[WT_REC_SDMA] = sizeof(struct wt_rec_sdma),
 	[WT_REC_SDMA_END] = sizeof(struct wt_rec_sdma_end),
@@ -374,7 +341,10 @@ int wt_build__definition(struct wt_build *build, struct wt_build_process *proces
 		rc = add_gpu_clock(build, process, rec);
 		break;
 	case WT_REC_STREAM:
-		rc = add_stream(build, process, rec);
+		rc = wt_build__stream(build, process, (const void *)rec);
+		break;
+	case WT_REC_STREAM_END:
+		rc = wt_build__stream_end(process, (const void *)rec);
 		break;
 	case WT_REC_STATUS:
 		rc = add_status(build, process, rec, bytes);

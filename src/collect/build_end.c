@@ -19,7 +19,7 @@ static int add_lost(struct wt_build *build, uint32_t process_id, unsigned cause,
 						});
 }
 
-/* Recorded all the same: only their times are missing. */
+/* Recorded all the same: only their times, their stream or their call are missing. */
 static bool has_row(unsigned cause)
 {
 	switch (cause) {
@@ -30,10 +30,20 @@ static bool has_row(unsigned cause)
 	case WT_LOST_TIME_DEPTH:
 	case WT_LOST_TIME_OTHER_TOOL:
 	case WT_LOST_TIME_NO_CLOCK:
+	case WT_LOST_STREAM_UNNAMED:
+	case WT_LOST_STREAM_HIDDEN:
+	case WT_LOST_STREAM_OUTSIDE:
+	case WT_LOST_CALLER_WORKER:
+	case WT_LOST_CALLER_OUTSIDE:
 		return true;
 	default:
 		return false;
 	}
+}
+
+static bool is_of_hip(unsigned cause)
+{
+	return cause >= WT_LOST_STREAM_UNNAMED && cause <= WT_LOST_CALLER_OUTSIDE;
 }
 
 static int write_lost(struct wt_build *build, struct wt_build_process *process)
@@ -49,8 +59,10 @@ static int write_lost(struct wt_build *build, struct wt_build_process *process)
 		if (cause == WT_LOST_DEFINITION_RING_FULL)
 			cnt += end->definitions_dropped;
 		/* counted by their rows; the process may have counted the same ones */
+		if (is_of_hip(cause) && !process->streams.cnt && !process->last_thread_index)
+			continue; /* a program without HIP has neither */
 		if (has_row(cause))
-			cnt = process->untimed[cause];
+			cnt = process->by_row[cause];
 		else
 			build->stats.lost_cnt += cnt;
 		rc = add_lost(build, process->id, cause, cnt);
@@ -129,6 +141,8 @@ static int finish_process(struct wt_build *build, struct wt_build_process *proce
 		rc = wt_build__flush_sdma(build, process);
 	if (!rc)
 		rc = wt_build__write_queues(build, process);
+	if (!rc)
+		rc = wt_build__write_streams(build, process);
 	if (!rc)
 		rc = wt_build__write_threads(build, process);
 	if (!rc)

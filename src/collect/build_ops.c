@@ -45,7 +45,7 @@ static void set_times(struct wt_build_process *process, struct wt_build_device *
 	} else {
 		op->untimed = word.untimed < WT_LOST_CNT ? word.untimed : WT_LOST_NONE;
 	}
-	process->untimed[op->untimed]++;
+	process->by_row[op->untimed]++;
 }
 
 static int store_op(struct wt_build *build, struct wt_build_process *process,
@@ -94,6 +94,9 @@ static int store_op(struct wt_build *build, struct wt_build_process *process,
 		    (symbol && symbol->blit != WT_BLIT_NONE ? WT_WANT_COPY : WT_WANT_KERNEL)))
 		return 0;
 	set_times(process, device, raw, &op);
+	wt_build__producer(build, process, slot->corr, slot->stream);
+	if (symbol && symbol->blit == WT_BLIT_NONE)
+		wt_build__stream_ran(process, slot->stream, op.device_id);
 	if (!symbol || symbol->blit == WT_BLIT_NONE)
 		return wt_build__write_op(build, &op);
 	op.kind = symbol->blit == WT_BLIT_FILL ? WT_OP_FILL : WT_OP_COPY;

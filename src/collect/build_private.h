@@ -37,7 +37,11 @@ struct wt_build_queue {
 };
 
 struct wt_build_stream {
-	uint32_t id, number;
+	struct wt_rec_stream rec;
+	uint32_t id;
+	uint32_t ran_on; /* id of the device on which its kernels ran, 0: none seen */
+	bool anywhere;   /* what runs on it does not tell its device */
+	uint64_t ended_ns;
 };
 
 /* One life of a kernel object's address. */
@@ -86,6 +90,7 @@ struct wt_build_process {
 	bool tsc;
 	WT_VEC(struct wt_build_device) devices;
 	WT_VEC(struct wt_build_queue) queues;
+	WT_VEC(struct wt_build_stream) streams;
 	WT_VEC(struct wt_build_symbol) symbols;
 	WT_VEC(struct wt_build_thread) threads;
 	struct wt_map device_of, queue_of, stream_of, thread_of; /* number → index or id */
@@ -98,7 +103,7 @@ struct wt_build_process {
 	uint64_t block_key, block_base;         /* the last one used */
 	struct wt_build_copy *copies;           /* by correlation, the newest of each place */
 	WT_VEC(struct wt_rec_sdma) open_copies; /* their ends have not come yet, oldest first */
-	uint64_t untimed[WT_LOST_CNT];
+	uint64_t by_row[WT_LOST_CNT]; /* what operations lack that are in the trace */
 	uint64_t unknown_records;
 };
 
@@ -118,6 +123,7 @@ struct wt_build {
 	uint64_t held_cnt;
 	bool all_known;  /* the segment is complete: no clock pair is still to come */
 	uint32_t want;   /* enum wt_want bits */
+	bool calls;      /* HIP calls are recorded */
 	uint64_t end_ns; /* of the trace, when its end frame was seen */
 	bool complete;
 	bool args_named[WT_HIP_CNT]; /* the names of its arguments are in the store */
@@ -176,6 +182,21 @@ uint64_t wt_build__dense(struct wt_build *build, struct wt_build_process *proces
 /* CLOCK_BOOTTIME of a *_tsc value; WT_ABSENT where it cannot be told. */
 uint64_t wt_build__cpu_ns(
 	struct wt_build *build, const struct wt_build_process *process, uint64_t tsc);
+
+/* build_streams.c */
+int wt_build__stream(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_rec_stream *rec);
+int wt_build__stream_end(
+	struct wt_build_process *process, const struct wt_rec_stream_end *rec);
+/* 0: not known. */
 uint32_t wt_build__stream_id(const struct wt_build_process *process, uint32_t number);
+/* A kernel that a launch on that stream asked for was seen on a device. */
+void wt_build__stream_ran(
+	const struct wt_build_process *process, uint32_t number, uint32_t device_id);
+void wt_build__stream_replays(const struct wt_build_process *process, uint32_t number);
+/* Counts what is not known of an operation: of which stream it is, which call asked for it. */
+void wt_build__producer(const struct wt_build *build, struct wt_build_process *process,
+	uint64_t corr, uint32_t number);
+int wt_build__write_streams(struct wt_build *build, struct wt_build_process *process);
 
 #endif

@@ -35,8 +35,9 @@ static int write_copy(struct wt_build *build, struct wt_build_process *process,
 	if (end && !timed) {
 		op.untimed = end->rec.id && end->rec.id < WT_LOST_CNT ? end->rec.id
 								      : WT_LOST_TIME_NOT_STAMPED;
-		process->untimed[op.untimed]++;
+		process->by_row[op.untimed]++;
 	}
+	wt_build__producer(build, process, rec->corr, rec->stream);
 	if (rec->corr) {
 		op.api_id = wt_build__dense(build, process, rec->corr);
 		if (!op.api_id)

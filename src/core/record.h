@@ -43,6 +43,7 @@ enum wt_rec_type {
 	WT_REC_STATUS = 23,	/* struct wt_rec_status: a source says how it is */
 	WT_REC_SDMA = 24,	/* struct wt_rec_sdma: a copy was asked for */
 	WT_REC_SDMA_END = 25,	/* struct wt_rec_sdma_end: it was made */
+	WT_REC_STREAM_END = 26,	/* struct wt_rec_stream_end: destroyed */
 };
 
 /* Head of every record. */
@@ -231,17 +232,27 @@ enum wt_stream_kind {
 	WT_STREAM_PER_THREAD = 3,
 };
 
+#define WT_STREAM_NOT_KNOWN UINT32_MAX /* where a number stands: a stream, but not known which */
+
 /* A stream's identity is its number: a handle handed out again is another stream. */
 struct wt_rec_stream {
 	struct wt_rec rec;	/* id: stream number in this process, from 1 */
 	uint64_t handle;
 	uint64_t created_ns;
-	uint32_t device;	/* UINT32_MAX: not known */
+	uint32_t device;	/* number in this trace; UINT32_MAX: not certain */
 	uint32_t kind;		/* enum wt_stream_kind */
 	int32_t priority;
 	uint32_t flags;
+	uint32_t ordinal;	/* HIP's number of its device, UINT32_MAX: not known */
+	uint32_t reserved;
 };
-static_assert(sizeof(struct wt_rec_stream) == 40, "stream record");
+static_assert(sizeof(struct wt_rec_stream) == 48, "stream record");
+
+struct wt_rec_stream_end {
+	struct wt_rec rec;	/* id: stream number */
+	uint64_t ended_ns;
+};
+static_assert(sizeof(struct wt_rec_stream_end) == 16, "stream end record");
 
 /* A source's word on itself; text follows, no NUL, padded to 8. */
 struct wt_rec_status {

@@ -36,6 +36,16 @@ static const struct {
 		"copies whose completion could not be followed"},
 	[WT_LOST_TIME_NO_CLOCK] = {"time.no-clock",
 		"operations without times: the GPU's clock could not be converted there"},
+	[WT_LOST_STREAM_UNNAMED] = {"stream.unnamed",
+		"operations of a stream that is not known: their call names none, or not which device's"},
+	[WT_LOST_STREAM_HIDDEN] = {"stream.hidden",
+		"operations of a stream that is not known: a thread of the runtime submitted them"},
+	[WT_LOST_STREAM_OUTSIDE] = {"stream.outside",
+		"operations of a stream that is not known: submitted outside of HIP calls"},
+	[WT_LOST_CALLER_WORKER] = {"caller.worker",
+		"operations whose call is not known: a thread of the runtime submitted them"},
+	[WT_LOST_CALLER_OUTSIDE] = {"caller.outside",
+		"operations whose call is not known: submitted outside of HIP calls"},
 };
 
 const char *wt_lost__name(unsigned cause)

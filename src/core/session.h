@@ -105,6 +105,11 @@ enum wt_lost {
 	WT_LOST_COLLECTOR_GONE,		/* everything after the collector went away */
 	WT_LOST_COPY_UNSEEN,		/* copies whose completion could not be followed */
 	WT_LOST_TIME_NO_CLOCK,		/* recorded untimed: the GPU clock's rate was not known */
+	WT_LOST_STREAM_UNNAMED,		/* recorded: its call names no stream, or one of a device not known */
+	WT_LOST_STREAM_HIDDEN,		/* recorded: submitted by a thread of the runtime's, whose is not known */
+	WT_LOST_STREAM_OUTSIDE,		/* recorded: submitted outside of HIP calls */
+	WT_LOST_CALLER_WORKER,		/* recorded, call not known: a thread of the runtime's submitted it */
+	WT_LOST_CALLER_OUTSIDE,		/* recorded, call not known: submitted outside of HIP calls */
 	WT_LOST_CNT
 };
 

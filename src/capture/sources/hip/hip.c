@@ -26,13 +26,15 @@ void wt_call__begin(struct wt_call *call, uint32_t stream)
 	tls->in_graph = call->api == WT_HIP_hipGraphLaunch ||
 			call->api == WT_HIP_hipGraphLaunch_spt;
 	call->stream = stream;
+	tls->call_cnt++;
+	tls->in_call = (uint16_t)(1 + call->api);
 	call->off = wt_off();
 	call->corr = 0;
 	call->start = 0;
 	if (call->off && !follows(call->api))
 		return;
 	if (records_calls())
-		call->corr = WT_CORR((uint64_t)tls->thread->index, ++tls->call_cnt);
+		call->corr = WT_CORR((uint64_t)tls->thread->index, tls->call_cnt);
 	tls->corr = call->off ? 0 : call->corr;
 	call->start = wt_now();
 	/* what the thread is in, should it never come back */
@@ -65,6 +67,7 @@ struct wt_rec_call *wt_call__end(struct wt_call *call, hip_error ret, uint16_t t
 	tls->corr = 0;
 	tls->stream = 0;
 	tls->in_graph = 0;
+	tls->in_call = 0;
 	/* stopped, or forked in the middle of the call: the ring may not be ours any more */
 	if (!wt_recording_now())
 		return NULL;

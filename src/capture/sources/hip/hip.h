@@ -10,6 +10,8 @@
  *   hip.c		what all of them do before and after the call
  *   source.c		what the source says of itself
  *   streams.c		which stream a handle is
+ *   workers.c		threads of the runtime that submit for one stream
+ *   numbers.c		keys to numbers
  */
 #ifndef WT_HIP_HIP_H
 #define WT_HIP_HIP_H
@@ -89,6 +91,7 @@ static inline void wt_call__leave(struct wt_call *call)
 	call->tls->nest = 0;
 }
 
+/* 0: not known, as the null stream of a thread whose device is not. */
 uint32_t wt_streams__number(struct wt_tls *tls, void *handle);
 /* The same for functions to which NULL is the thread's default stream. */
 uint32_t wt_streams__number_spt(struct wt_tls *tls, void *handle);
@@ -98,7 +101,18 @@ uint32_t wt_streams__created(struct wt_tls *tls, void *handle, uint32_t flags, i
 uint32_t wt_streams__device(uint32_t device);
 /* Before the runtime may hand the handle out again. Returns the number it had. */
 uint32_t wt_streams__end(struct wt_tls *tls, void *handle);
+/* It was destroyed. */
+void wt_streams__ended(uint32_t number);
 /* The runtime refused to destroy it. */
 void wt_streams__restore(void *handle, uint32_t number);
+
+bool wt_streams__is_default(uint64_t key); /* of wt_tls.stream_handle */
+struct wt_lock *wt_streams__lock(void);
+
+/* ---- workers.c ---- */
+/* The call in progress on this thread made that stream. */
+void wt_workers__created(struct wt_tls *tls, void *handle, uint32_t number);
+void wt_workers__ended(uint32_t number);
+void wt_workers__reset(void); /* a device's streams were all destroyed */
 
 #endif

@@ -19,7 +19,9 @@
 #define BEFORE_S_END(handle)		    wt_call__begin(&call, wt_streams__end(call.tls, handle))
 #define AFTER_S_END(handle)                                                                  \
 	if (ret)                                                                             \
-	wt_streams__restore(handle, call.stream)
+		wt_streams__restore(handle, call.stream);                                    \
+	else                                                                                 \
+		wt_streams__ended(call.stream)
 #define BEFORE_S_FUNCTION(out, name)	    wt_call__begin(&call, 0)
 #define AFTER_S_FUNCTION(out, name)                                                          \
 	if (!ret && out)                                                                     \
@@ -28,6 +30,18 @@
 #define AFTER_S_DEVICE(number)                                                               \
 	if (!ret)                                                                            \
 	call.tls->device = (uint32_t)(number)
+#define BEFORE_S_DEVICE_TOLD(out)	    wt_call__begin(&call, 0)
+#define AFTER_S_DEVICE_TOLD(out)                                                             \
+	if (!ret && out)                                                                     \
+	call.tls->device = (uint32_t)*(out)
+#define BEFORE_S_DEVICE_LOST		    wt_call__begin(&call, 0)
+#define AFTER_S_DEVICE_LOST                                                                  \
+	if (!ret)                                                                            \
+	call.tls->device = WT_DEVICE_NOT_KNOWN
+#define BEFORE_S_RESET			    wt_call__begin(&call, 0)
+#define AFTER_S_RESET                                                                        \
+	if (!ret)                                                                            \
+	wt_workers__reset()
 
 /* ---- record column ------------------------------------------------------------ */
 #define U64(x)	 ((uint64_t)(x))

@@ -15,13 +15,13 @@ static struct wt_rec_sdma describe(void *dst, hsa_agent dst_agent, const void *s
 		{WT_COPY_HTOD, WT_COPY_DTOD},
 	};
 	const struct wt_device *to = wt_device__of(dst_agent), *from = wt_device__of(src_agent);
-	const struct wt_tls *tls = &wt_tls;
-	bool stale = tls->generation != wt_process.generation;
+	struct wt_producer who =
+		wt_producer(atomic_load_explicit(&wt_hsa.device_cnt, memory_order_relaxed));
 
 	return (struct wt_rec_sdma){
 		.rec = {.type = WT_REC_SDMA, .id = from ? from->number : to ? to->number : 0},
-		.corr = stale ? 0 : tls->corr,
-		.stream = stale ? 0 : tls->stream,
+		.corr = who.corr,
+		.stream = who.stream,
 		.dst = (uint64_t)dst,
 		.src = (uint64_t)src,
 		.bytes = bytes,

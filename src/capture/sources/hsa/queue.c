@@ -88,7 +88,7 @@ static void drop(struct wt_vq *vq)
 static void reserve(struct wt_vq *vq, uint64_t start, uint64_t cnt)
 {
 	const struct wt_tls *tls = &wt_tls;
-	bool stale = tls->generation != wt_process.generation;
+	struct wt_producer who;
 	uint8_t untimed = tls->in_graph && wt_process.settings.depth >= WT_DEPTH_STANDARD
 				  ? WT_LOST_TIME_DEPTH
 				  : WT_LOST_NONE;
@@ -96,6 +96,7 @@ static void reserve(struct wt_vq *vq, uint64_t start, uint64_t cnt)
 	/* more than fits: a mistake of the caller's, or not yet to be written */
 	if (!vq->slots || !wt_hsa__recording() || cnt > vq->read_index_size || wt_off())
 		return;
+	who = wt_producer(atomic_load_explicit(&wt_hsa.device_cnt, memory_order_relaxed));
 	for (uint64_t i = start; i < start + cnt; i++) {
 		struct wt_slot *slot = &vq->slots[i & (vq->capacity - 1)];
 		union wt_slot_word word = {
@@ -105,8 +106,8 @@ static void reserve(struct wt_vq *vq, uint64_t start, uint64_t cnt)
 
 		if (word.state == WT_SLOT_SUBMITTED)
 			continue; /* still in use: the doorbell counts it */
-		slot->corr = stale ? 0 : tls->corr;
-		slot->stream = stale ? 0 : tls->stream;
+		slot->corr = who.corr;
+		slot->stream = who.stream;
 		slot->node = 0;
 		/* the collector touched it last, on another core: have it here when its turn comes */
 		__builtin_prefetch(&vq->slots[(i + AHEAD) & (vq->capacity - 1)], 1);
