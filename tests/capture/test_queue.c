@@ -384,6 +384,41 @@ static void test_barrier_with_the_same_signal(void **state)
 	munmap(c.shared, c.bytes);
 }
 
+/* Packets that reach the hardware without us: noticed, counted, and the others go on. */
+static void test_doorbell_past_us(void **state)
+{
+	struct hsa_queue *queue = make_queue(64);
+	uint64_t before = atomic_load(&process->lost[WT_LOST_OP_BYPASSED]);
+	struct collector c;
+	uint64_t index;
+
+	(void)state;
+	reset_stats();
+	open_table(&c, atomic_load(&process->slots_cnt) - 1);
+	dispatch(queue, 1, 0);
+	wait_executed(queue, 1);
+	for (int i = 0; i < 3; i++) {
+		index = reserve(queue, 1);
+		write_packet(queue, index, HSA_PACKET_DISPATCH, 9, 0);
+		CORE(hsa_queue_store_write_index_screlease, hsa_queue_store_index_fn)
+		(queue, index + 1);
+		CORE(hsa_signal_store_screlease, hsa_signal_store_fn)
+		(queue->doorbell_signal, (int64_t)index);
+	}
+	wait_executed(queue, 4);
+	wt_vq__look_for_bypass();
+	assert_int_equal(atomic_load(&process->lost[WT_LOST_OP_BYPASSED]), before + 3);
+	for (uint64_t i = 2; i <= 20; i++)
+		dispatch(queue, i, 0);
+	wait_executed(queue, 23);
+	while (c.ops < 20)
+		collect(&c);
+	assert_int_equal(c.timed, 20);
+	assert_int_equal(atomic_load(&process->lost[WT_LOST_OP_BYPASSED]), before + 3);
+	end_queue(queue);
+	munmap(c.shared, c.bytes);
+}
+
 /* The doorbell may come before the packet is valid: the keeper rings again. */
 static void test_doorbell_before_packet(void **state)
 {
@@ -546,6 +581,7 @@ int main(void)
 		cmocka_unit_test(test_many_producers_one_queue),
 		cmocka_unit_test(test_own_signal_keeps_its_times),
 		cmocka_unit_test(test_shared_signal_gives_no_times),
+		cmocka_unit_test(test_doorbell_past_us),
 		cmocka_unit_test(test_third_use_of_a_shared_signal),
 		cmocka_unit_test(test_barrier_with_the_same_signal),
 		cmocka_unit_test(test_second_use_before_the_first_ended),

@@ -130,6 +130,7 @@ struct wt_vq {
 	_Atomic uint64_t rung;			   /* highest doorbell value + 1 */
 	_Atomic uint64_t marks[WT_VQ_MARKS];	   /* last packets that wait for all before and have our signal */
 	uint32_t mark_at;
+	bool bypassed;				   /* its doorbell was written past us */
 };
 
 #define WT_POOL_SIGNALS 4096u
@@ -140,6 +141,8 @@ void wt_vq__passed(struct wt_vq *vq, uint64_t index);
 /* True: packet `index` of the queue that had that number is certainly over. */
 bool wt_vq__has_passed(struct wt_vq *vq, uint32_t number, uint64_t index);
 void wt_vq__leave_all(void); /* the runtime ends: no queue is known any more */
+/* Somebody may write to doorbells without telling: counts what went past. By the keeper. */
+void wt_vq__look_for_bypass(void);
 void wt_vq__rescue(void); /* rings again where a doorbell came before its packets */
 void wt_queue__install(struct hsa_table *core, struct hsa_table *amd);
 /* Takes note of a queue of the application's; mode SLOTS or INTERCEPT. NULL: not followed. */

@@ -119,6 +119,7 @@ static void *keep(void *arg)
 			if (now >= next_clock || gap_ns) {
 				wt_devices__sample_all(gap_ns);
 				check_collector();
+				wt_vq__look_for_bypass();
 				next_clock = now + clock_step;
 				clock_step = clock_step * 2 < CLOCK_NS ? clock_step * 2 : CLOCK_NS;
 			}

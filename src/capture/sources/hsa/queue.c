@@ -340,19 +340,22 @@ static void time_dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_
 		word->flags |= WT_SLOT_TIMED;
 }
 
+static void free_reserved(struct wt_vq *vq, uint64_t index)
+{
+	struct wt_slot *slot = vq->slots ? &vq->slots[index & (vq->capacity - 1)] : NULL;
+	union wt_slot_word word = {
+		.raw = slot ? atomic_load_explicit(&slot->word, memory_order_relaxed) : 0,
+	};
+
+	if (word.state == WT_SLOT_RESERVED)
+		atomic_store_explicit(&slot->word, 0, memory_order_release);
+}
+
 /* Barriers and the like are no operations: their slot is free again. */
 static void no_operation(struct wt_vq *vq, uint64_t index, const struct hsa_dispatch_packet *packet)
 {
 	use_signal(vq, index, packet);
-	if (vq->slots) {
-		struct wt_slot *slot = &vq->slots[index & (vq->capacity - 1)];
-		union wt_slot_word word = {
-			.raw = atomic_load_explicit(&slot->word, memory_order_relaxed),
-		};
-
-		if (word.state == WT_SLOT_RESERVED)
-			atomic_store_explicit(&slot->word, 0, memory_order_release);
-	}
+	free_reserved(vq, index);
 }
 
 static void dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet)
@@ -414,20 +417,51 @@ void wt_vq__packet(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet 
 		no_operation(vq, index, packet);
 }
 
+static uint64_t read_index(const struct wt_vq *vq)
+{
+	return CORE(hsa_queue_load_read_index_scacquire, hsa_queue_load_index_fn)(vq->queue);
+}
+
+/*
+ * Packets that the hardware has taken, but not from us: somebody wrote to the
+ * doorbell itself. They cannot be described any more. By the holder of `busy`.
+ */
+static void skip_bypassed(struct wt_vq *vq)
+{
+	uint64_t read = vq->proxied ? 0 : read_index(vq);
+
+	if (read <= vq->next)
+		return;
+	wt_lost__count(WT_LOST_OP_BYPASSED, read - vq->next);
+	for (uint64_t i = vq->next; i < read; i++)
+		free_reserved(vq, i);
+	vq->next = read;
+	if (vq->shared)
+		atomic_store_explicit(&vq->shared->submitted, read, memory_order_release);
+	if (!vq->bypassed)
+		wt_define__status("hsa", 1,
+			"a queue's doorbell is written past the HSA functions: operations that "
+			"start so are counted as lost");
+	vq->bypassed = true;
+}
+
 static bool has_room(struct wt_vq *vq)
 {
 	if (wt_likely(vq->next - vq->read_seen < vq->read_index_size))
 		return true;
-	vq->read_seen = CORE(hsa_queue_load_read_index_scacquire, hsa_queue_load_index_fn)(
-		vq->queue);
+	vq->read_seen = read_index(vq);
 	return vq->next - vq->read_seen < vq->read_index_size;
 }
 
 /* Hands every contiguous valid packet to the hardware. By the holder of `busy`. */
 static void submit(struct wt_vq *vq)
 {
-	uint64_t first = vq->next;
 	uint64_t limit = atomic_load_explicit(&vq->write_index, memory_order_acquire);
+	uint64_t first;
+
+	if (wt_unlikely(vq->bypassed))
+		skip_bypassed(vq);
+	first = vq->next;
 
 	while (vq->next < limit && has_room(vq)) {
 		struct hsa_dispatch_packet *packet =
@@ -728,6 +762,28 @@ static bool take_busy(struct wt_vq *vq)
 	return false;
 }
 
+void wt_vq__look_for_bypass(void)
+{
+	for (uint32_t i = 0; i < TABLE_SIZE; i++) {
+		struct wt_vq *vq = atomic_load_explicit(&table[i], memory_order_acquire);
+		uint32_t idle = 0;
+
+		/* with `busy` taken the queue is not destroyed under us */
+		if (!vq || vq == GONE ||
+			!atomic_compare_exchange_strong_explicit(&vq->busy, &idle, 1,
+				memory_order_acq_rel, memory_order_relaxed))
+			continue;
+		skip_bypassed(vq);
+		/* a doorbell in the meantime left its work to us */
+		idle = 1;
+		if (!atomic_compare_exchange_strong_explicit(&vq->busy, &idle, 0,
+			    memory_order_acq_rel, memory_order_relaxed)) {
+			atomic_store_explicit(&vq->busy, 0, memory_order_release);
+			ring(vq);
+		}
+	}
+}
+
 /* The queue ends: from here on nobody finds it. False: somebody may still use it. */
 static bool retire(struct wt_vq *vq)
 {
@@ -740,6 +796,8 @@ static bool retire(struct wt_vq *vq)
 	wt_lock__drop(queue_lock(), &hold);
 	if (wt_hsa__recording())
 		wt_device__sample(vq->device);
+	if (alone && wt_hsa__recording())
+		skip_bypassed(vq);
 	rec.packets = vq->next;
 	rec.ended_ns = wt_clock__boottime_ns();
 	wt_define(&rec.rec, sizeof(rec), NULL, 0);

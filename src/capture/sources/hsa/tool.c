@@ -142,6 +142,7 @@ void OnUnload(void)
 	wt_keeper__stop();
 	if (wt_hsa__recording()) {
 		wt_pending__scan();
+		wt_vq__look_for_bypass();
 		wt_devices__sample_all(0);
 	}
 	/* its queues and signals end with it, and their addresses come again with the next one */
@@ -169,6 +170,7 @@ static void flush(void)
 	wt_keeper__stop();
 	if (wt_hsa__recording()) {
 		wt_pending__scan();
+		wt_vq__look_for_bypass();
 		wt_devices__sample_all(0);
 	}
 }
