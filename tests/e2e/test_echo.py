@@ -13,6 +13,7 @@ import subprocess
 import unittest
 
 import harness
+import record_column
 
 HIP = harness.DOUBLES / "hip"
 REGISTER = HIP / "register.so"
@@ -49,22 +50,24 @@ class Echo(harness.Case):
         self.assertGreaterEqual(int(said.group(1)), len(self.made["functions"]) * ROUNDS * THREADS)
 
     def called(self, symbols):
-        """What each thread called of them, in order: name and return code."""
+        """What each thread called of them, in order: name, return code and arguments."""
         out = collections.defaultdict(list)
         for line in self.report.read_text().splitlines():
-            tid, symbol, ret = line.split()
+            tid, symbol, ret, *arguments = line.split(" ")
             if symbol in symbols:
                 name = self.made["functions"][symbol]["name"]
-                out[int(tid)].append((name, None if ret == "-" else int(ret)))
+                out[int(tid)].append((name, None if ret == "-" else int(ret), arguments))
         return out
 
-    def recorded(self, trace):
+    @staticmethod
+    def recorded(trace):
+        """Likewise: name, return code, id."""
         out = collections.defaultdict(list)
-        for tid, name, ret in trace.rows(
-                "SELECT t.tid, s.string, a.ret FROM wt_api a JOIN wt_call c ON c.id = a.call_id"
+        for tid, name, ret, id_ in trace.rows(
+                "SELECT t.tid, s.string, a.ret, a.id FROM wt_api a JOIN wt_call c ON c.id = a.call_id"
                 " JOIN wt_thread t ON t.id = c.thread_id JOIN wt_string s ON s.id = c.name_id"
                 " ORDER BY a.start, a.id"):
-            out[tid].append((name, ret))
+            out[tid].append((name, ret, id_))
         return out
 
     def assert_recorded(self, trace, symbols):
@@ -73,14 +76,18 @@ class Echo(harness.Case):
         called, recorded = self.called(symbols), self.recorded(trace)
         self.assertEqual(set(called), set(recorded))
         self.assertEqual(bool(symbols), len(called) >= THREADS)
+        arguments = record_column.Arguments(trace)
         for tid, calls in called.items():
-            missing = collections.Counter(name for name, _ in calls)
-            missing.subtract(collections.Counter(name for name, _ in recorded[tid]))
+            missing = collections.Counter(name for name, *_ in calls)
+            missing.subtract(collections.Counter(name for name, *_ in recorded[tid]))
             self.assertFalse({name: n for name, n in missing.items() if n},
                              "calls that were made and not recorded (or the other way round: < 0)")
             for at, (call, record) in enumerate(zip(calls, recorded[tid])):
-                same = call == record or call[1] is None and call[0] == record[0]
-                self.assertTrue(same, f"call {at} was {call} and was recorded as {record}")
+                self.assertEqual(call[:2], record[:2], f"call {at} of thread {tid}")
+                arguments.compare(call, record[2])
+        self.assertFalse(arguments.problems, f"seed {SEED}:\n" + "\n".join(arguments.problems[:20]))
+        if symbols:
+            self.assertGreater(arguments.compared, 2 * arguments.not_compared)
 
     def traced_calls(self, way, symbols, options=("--hip", "all"), env=None):
         self.count += 1

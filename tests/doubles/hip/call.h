@@ -12,7 +12,8 @@ enum call_kind {
 	CALL_BOOL,
 	CALL_ADDRESS, /* a handle, a callback, or memory that only the runtime may look at */
 	CALL_POINTER, /* to something that the program owns */
-	CALL_ERROR,
+	CALL_ERROR,   /* hipError_t */
+	CALL_RESULT,  /* hiprtcResult: does not become the last error */
 	CALL_LAST_ERROR,
 };
 

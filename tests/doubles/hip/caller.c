@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
  * Calls every function of the double of libamdhip64 with random arguments, and compares what
- *arrived with what was passed, and what came back with what the double returned.
+ * arrived with what was passed, and what came back with what the double returned.
  *
  *	caller_linked linked SEED ROUNDS THREADS [REPORT]
  *	caller_found dlsym|dlvsym|proc|table SEED ROUNDS THREADS [REPORT]
  *
  * linked: by reference; dlsym, dlvsym: asked of the loader; proc: of hipGetProcAddress; table: of
- *the double, so that only who changed the runtime's dispatch table sees the calls. Exit code 77:
- *the runtime has no such way.
+ * the double, so that only who changed the runtime's dispatch table sees the calls. Exit code 77:
+ * the runtime has no such way.
  *
- * REPORT gets a line for each call: the thread's id, the function's symbol, what it returned, or
- *"-" where that is no error code; in each thread's order. The last line of stdout says how many
- *calls there were.
+ * REPORT gets a line for each call, in each thread's order: the thread's id, the function's symbol,
+ * what it returned, or "-" where that is no error code, and the bytes of each argument, with "@"
+ * and the word behind it where that is memory of the program. The last line of stdout says how many
+ * calls there were.
  */
 #include "call.h"
 #include "echo.h"
@@ -143,7 +144,7 @@ static void make_return(const struct call_function *f, uint64_t *random, unsigne
 	uint32_t error = how < 2 ? 0 : how < 3 ? next(random) % 1200 : (uint32_t)next(random) >> 1;
 
 	bits(random, to, ECHO_RETURN_BYTES);
-	if (f->returns == CALL_ERROR)
+	if (f->returns == CALL_ERROR || f->returns == CALL_RESULT)
 		memcpy(to, &error, sizeof(error));
 	else if (f->returns == CALL_BOOL)
 		to[0] &= 1;
@@ -191,13 +192,39 @@ static void compare_arguments(
 	}
 }
 
+static void tell(FILE *report, const struct call_function *f, const unsigned char *passed,
+	const unsigned char *got)
+{
+	char text[2 * ECHO_BYTES + 1];
+	int ret;
+
+	fprintf(report, "%d %s ", gettid(), f->symbol);
+	memcpy(&ret, got, sizeof(ret));
+	if (f->returns == CALL_ERROR || f->returns == CALL_RESULT || f->returns == CALL_LAST_ERROR)
+		fprintf(report, "%d", ret);
+	else
+		fputc('-', report);
+	for (unsigned int i = 0; i < f->parameter_cnt; passed += f->parameters[i++].bytes) {
+		uintptr_t pointer;
+
+		hex(text, passed, f->parameters[i].bytes);
+		fprintf(report, " %s", text);
+		if (f->parameters[i].bytes != sizeof(pointer))
+			continue;
+		memcpy(&pointer, passed, sizeof(pointer));
+		if (pointer >= (uintptr_t)arena && pointer < (uintptr_t)(arena + ARENA_WORDS))
+			fprintf(report, "@%llx", (unsigned long long)*(const uintptr_t *)pointer);
+	}
+	fputc('\n', report);
+}
+
 static void one_call(struct thread *t, unsigned int number, FILE *report)
 {
 	const struct call_function *f = &call_functions[number];
 	unsigned char passed[ECHO_BYTES], expected[ECHO_RETURN_BYTES], got[ECHO_RETURN_BYTES] = {0};
 	char text[2][2 * ECHO_RETURN_BYTES + 1];
 	uint32_t call_cnt = t->echo->call_cnt;
-	int before = t->echo->last_error, after = before, err, result;
+	int before = t->echo->last_error, after = before, err;
 	size_t bytes = make_arguments(f, &t->random, passed);
 
 	make_return(f, &t->random, expected);
@@ -233,30 +260,31 @@ static void one_call(struct thread *t, unsigned int number, FILE *report)
 	if (t->echo->last_error != after)
 		wrong(t, f, "the last error was %d and is %d", after, t->echo->last_error);
 
-	memcpy(&result, got, sizeof(result));
-	if (!report)
-		return;
-	if (f->returns == CALL_ERROR || f->returns == CALL_LAST_ERROR)
-		fprintf(report, "%d %s %d\n", gettid(), f->symbol, result);
-	else
-		fprintf(report, "%d %s -\n", gettid(), f->symbol);
+	if (report)
+		tell(report, f, passed, got);
 }
 
 /* ---- threads ---- */
+static uint32_t number_of(const char *symbol)
+{
+	for (uint32_t i = 0; i < call_function_cnt; i++)
+		if (!strcmp(call_functions[i].symbol, symbol))
+			return i;
+	abort();
+}
+
 static void *run(void *data)
 {
 	struct thread *t = data;
-	uint32_t peek = 0, *order = calloc(call_function_cnt, sizeof(*order));
+	uint32_t peek = number_of("hipPeekAtLastError"),
+		 *order = calloc(call_function_cnt, sizeof(*order));
 	FILE *report = open_memstream(&t->report, &t->report_bytes);
 
 	if (!order || !report)
 		abort();
 	t->echo = get_echo();
-	for (uint32_t i = 0; i < call_function_cnt; i++) {
+	for (uint32_t i = 0; i < call_function_cnt; i++)
 		order[i] = i;
-		if (!strcmp(call_functions[i].symbol, "hipPeekAtLastError"))
-			peek = i;
-	}
 	for (uint32_t round = 0; round < t->rounds; round++) {
 		for (uint32_t i = call_function_cnt; i-- > 1;) {
 			uint32_t k = (uint32_t)(next(&t->random) % (i + 1)), other = order[k];
@@ -340,9 +368,9 @@ static void find_all(FILE *report)
 
 int main(int argc, char **argv)
 {
-	static struct thread threads[MAX_THREADS];
-	uint64_t seed, call_cnt = 0;
-	uint32_t cnt, wrong_cnt = 0;
+	static struct thread threads[MAX_THREADS + 1]; /* and main's */
+	uint64_t seed, call_cnt;
+	uint32_t cnt, wrong_cnt;
 	FILE *report = NULL;
 
 	if (argc < 5 || atoi(argv[4]) < 1 || atoi(argv[4]) > MAX_THREADS) {
@@ -358,6 +386,12 @@ int main(int argc, char **argv)
 	if (argc > 5)
 		report = fopen(argv[5], "w");
 	find_all(report);
+	/* the registration of kernels, which any program does, does not begin a recording */
+	threads[cnt].random = seed;
+	threads[cnt].echo = get_echo();
+	one_call(&threads[cnt], number_of("hipGetDevice"), report);
+	call_cnt = threads[cnt].call_cnt;
+	wrong_cnt = threads[cnt].wrong_cnt;
 	for (uint32_t i = 0; i < cnt; i++) {
 		threads[i].random = seed + 1 + i;
 		threads[i].rounds = (uint32_t)atoi(argv[3]);

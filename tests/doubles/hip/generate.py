@@ -17,6 +17,7 @@ import headers
 # They do not hand on what the runtime was told, and what that means is known.
 LAST_ERROR = {"hipGetLastError": "ECHO_TAKE", "hipExtGetLastError": "ECHO_TAKE",
               "hipPeekAtLastError": "ECHO_PEEK"}
+ERRORS = {"hipError_t": "CALL_ERROR", "hiprtcResult": "CALL_RESULT"}
 RESOLVES = "hipGetProcAddress"
 TABLES = {"HipDispatchTable": "hip", "HipCompilerDispatchTable": "hip_compiler"}
 HEAD = """// SPDX-License-Identifier: MIT
@@ -134,7 +135,7 @@ def calls_c(functions):
             each = ", ".join(f"{{CALL_{p.kind.upper()}, sizeof({p.c})}}" for p in f.params)
             lines.append(f"static const struct call_parameter parameters_{number}[] = {{{each}}};")
         ret = "CALL_NONE" if void else "CALL_LAST_ERROR" if f.name in LAST_ERROR else \
-            "CALL_ERROR" if f.ret.c == "hipError_t" else f"CALL_{f.ret.kind.upper()}"
+            ERRORS.get(f.ret.c) or f"CALL_{f.ret.kind.upper()}"
         rows.append(f'\t{{"{f.name}", "{f.symbol}", "{f.version}", call_{number}, '
                     f"LINKED_TO({number}), "
                     f"{f'parameters_{number}' if f.params else 'NULL'}, {len(f.params)}, "
