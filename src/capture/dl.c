@@ -16,7 +16,7 @@ static bool from_libc(const struct wt_elf *elf, void *data)
 	void *sym, *vsym;
 
 	(void)data;
-	if (strncmp(elf->soname, "libdl.", 6) && strncmp(elf->soname, "libc.", 5))
+	if (!wt_elf__begins(elf->soname, "libdl.") && !wt_elf__begins(elf->soname, "libc."))
 		return false;
 	sym = wt_elf__find(elf, "dlsym");
 	vsym = wt_elf__find(elf, "dlvsym");

@@ -16,7 +16,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "capture/capture.h"
 #include "capture/dl.h"
@@ -227,9 +226,9 @@ static struct wt_answer from_handle(const struct wt_source *source, void *handle
  */
 static void *own_function(const char *name)
 {
-	return !strcmp(name, "dlsym")    ? (void *)wt_own_dlsym
-	       : !strcmp(name, "dlvsym") ? (void *)wt_own_dlvsym
-					 : NULL;
+	return wt_elf__same(name, "dlsym")    ? (void *)wt_own_dlsym
+	       : wt_elf__same(name, "dlvsym") ? (void *)wt_own_dlvsym
+					      : NULL;
 }
 
 /* Equal to its own address once this library is relocated; before, no other object can be called.

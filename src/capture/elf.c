@@ -137,10 +137,9 @@ bool wt_elf__at(const void *address, struct wt_elf *elf)
 bool wt_elf__is_named(const struct wt_elf *elf, const char *library)
 {
 	const char *file = strrchr(elf->path, '/');
-	size_t length = strlen(library);
 
-	return !strncmp(file ? file + 1 : elf->path, library, length) ||
-	       !strncmp(elf->soname, library, length);
+	return wt_elf__begins(file ? file + 1 : elf->path, library) ||
+	       wt_elf__begins(elf->soname, library);
 }
 
 static bool has_name(const struct wt_elf *elf, void *data)
@@ -178,7 +177,7 @@ void *wt_elf__find(const struct wt_elf *elf, const char *name)
 		void *address;
 		const char *has = wt_elf__function(elf, i, &address);
 
-		if (has && has[0] == name[0] && !strcmp(has, name))
+		if (has && wt_elf__same(has, name))
 			return address;
 	}
 	return NULL;

@@ -23,6 +23,24 @@ struct wt_elf {
 	uint32_t symbol_cnt;
 };
 
+/*
+ * Instead of strcmp and strncmp where the process may still be put together: these can be a
+ * sanitizer's, which call through pointers that it is asking dlsym for.
+ */
+static inline bool wt_elf__same(const char *a, const char *b)
+{
+	for (; *a && *a == *b; a++)
+		b++;
+	return *a == *b;
+}
+
+static inline bool wt_elf__begins(const char *text, const char *with)
+{
+	for (; *with && *text == *with; with++)
+		text++;
+	return !*with;
+}
+
 /* Calls `visit` for each loaded object in the order of loading until it returns true. */
 bool wt_elf__each(bool (*visit)(const struct wt_elf *elf, void *data), void *data);
 
