@@ -111,7 +111,7 @@ class Arguments:
         name, ret, texts = call
         names, kind, expressions = self.table[name]
         query = getattr(self, kind, None)
-        if not query:
+        if not query or len(texts) != len(list(filter(None, names))):
             self.not_compared += kind != "PLAIN"
             return
         rows = self.trace.rows(query, id_)
