@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static void new_line(struct wt_json *json)
 {
 	if (json->indent)
@@ -61,36 +63,6 @@ void wt_json__end(struct wt_json *json)
 		fputc('\n', json->file);
 }
 
-/* The length of the valid UTF-8 sequence at `text`, 0: none. */
-static size_t utf8_length(const unsigned char *text, size_t left)
-{
-	static const struct {
-		unsigned char mask, lead;
-		uint32_t least;
-	} form[] = {
-		{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-
-	for (size_t length = 1; length <= 4; length++) {
-		uint32_t code;
-
-		if ((text[0] & form[length - 1].mask) != form[length - 1].lead)
-			continue;
-		if (length > left)
-			return 0;
-		code = (uint32_t)text[0] & (unsigned char)~form[length - 1].mask;
-		for (size_t i = 1; i < length; i++) {
-			if ((text[i] & 0xc0) != 0x80)
-				return 0;
-			code = code << 6 | (text[i] & 0x3f);
-		}
-		if (code < form[length - 1].least || code > 0x10ffff ||
-			(code >= 0xd800 && code < 0xe000))
-			return 0;
-		return length;
-	}
-	return 0;
-}
-
 static void write_text(FILE *file, const char *text, size_t length)
 {
 	static const char short_forms[32] = {
@@ -99,7 +71,7 @@ static void write_text(FILE *file, const char *text, size_t length)
 	fputc('"', file);
 	for (size_t i = 0; i < length;) {
 		unsigned char byte = (unsigned char)text[i];
-		size_t bytes = utf8_length((const unsigned char *)text + i, length - i);
+		size_t bytes = wt_utf8__length((const unsigned char *)text + i, length - i);
 
 		if (!bytes) {
 			fputs("\xef\xbf\xbd", file);

@@ -153,3 +153,16 @@ bool wt_files__publish(struct wt_new_file *file)
 	give_back(file->bytes);
 	return false;
 }
+
+size_t wt_files__read(const char *path, char *text, size_t bytes)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, bytes - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		n = 0;
+	text[n] = 0;
+	return (size_t)n;
+}

@@ -33,4 +33,7 @@ void *wt_files__create(struct wt_new_file *file, enum wt_file_kind kind, uint32_
  */
 bool wt_files__publish(struct wt_new_file *file);
 
+/* The beginning of a file, with a NUL behind it; its length, 0 where it cannot be read. */
+size_t wt_files__read(const char *path, char *text, size_t bytes);
+
 #endif

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/environment.h"
 #include "capture/files.h"
 
 struct wt_process wt_process;
@@ -124,26 +125,13 @@ static struct wt_session_shared *map_session(const char *dir)
 	return session;
 }
 
-static size_t read_file(const char *path, char *text, size_t bytes)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, bytes - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (n < 0)
-		n = 0;
-	text[n] = 0;
-	return (size_t)n;
-}
-
 /* Field 22 of /proc/self/stat; the name in field 2 may hold anything, so count from its end. */
 static uint64_t own_start_ticks(void)
 {
 	char text[1024];
 	const char *at;
 
-	read_file("/proc/self/stat", text, sizeof(text));
+	wt_files__read("/proc/self/stat", text, sizeof(text));
 	at = strrchr(text, ')');
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
@@ -165,7 +153,7 @@ static void describe(struct wt_process_shared *shared)
 
 		memcpy(shared->image, path + cut, (size_t)n - cut);
 	}
-	got = read_file("/proc/self/cmdline", shared->command, sizeof(shared->command));
+	got = wt_files__read("/proc/self/cmdline", shared->command, sizeof(shared->command));
 	for (size_t i = 0; i + 1 < got; i++)
 		if (!shared->command[i])
 			shared->command[i] = ' ';
@@ -285,6 +273,7 @@ bool wt_process__join(void)
 	struct wt_live *live;
 	enum wt_recording state;
 	struct wt_hold hold;
+	bool joined = false;
 	int saved = errno;
 
 	if (tls->nest)
@@ -301,9 +290,12 @@ bool wt_process__join(void)
 	state = atomic_load_explicit(&live->recording, memory_order_relaxed);
 	if (state == WT_UNDECIDED) {
 		state = join();
+		joined = state == WT_RECORDING;
 		atomic_store_explicit(&live->recording, state, memory_order_release);
 	}
 	wt_lock__drop(&live->join_lock, &hold);
+	if (joined)
+		wt_environment__tell();
 	tls->nest--;
 	errno = saved;
 	return state == WT_RECORDING;

@@ -28,7 +28,8 @@ static const struct number numbers[] = {
 	{AT(thread_cnt),
 		{"SELECT count(*) FROM wt_thread", "SELECT count(DISTINCT tid) FROM rocpd_api"}},
 	{AT(device_cnt),
-		{"SELECT count(DISTINCT coalesce('u' || uuid, 'b' || bdf || p.host, 'i' || d.id))"
+		{"SELECT count(DISTINCT coalesce('u' || uuid || 'n' || coalesce(node, '?'),"
+		 " 'b' || bdf || 'n' || coalesce(node, '?') || p.host, 'i' || d.id))"
 		 " FROM wt_device d LEFT JOIN wt_process p ON p.id = d.process_id",
 			"SELECT count(DISTINCT gpuId) FROM rocpd_op"}},
 	{AT(queue_cnt), {"SELECT count(*) FROM wt_queue", NULL}},

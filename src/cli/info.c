@@ -29,16 +29,24 @@ struct field {
 	unsigned flags;
 };
 
+#define FIELDS_MAX 40
+
 /* `sql` yields one column a field. */
 struct section {
 	const char *title, *key;
 	const char *sql[2];
-	struct field fields[14];
+	struct field fields[FIELDS_MAX]; /* ends with a key that is NULL */
 };
 
 #define R WT_TABLE_RIGHT
 #define F WT_TABLE_FLEX
 #define D WT_TABLE_DROP
+
+/* "all" of those that have any row there, or their numbers. */
+#define OF_PROCESSES(alias, table)                                                                 \
+	"CASE WHEN count(DISTINCT " alias ".process_id) ="                                         \
+	" (SELECT count(DISTINCT process_id) FROM " table ") THEN 'all'"                           \
+	" ELSE group_concat(DISTINCT p.pid) END"
 
 static const struct section sections[] = {
 	{"settings and versions", "meta",
@@ -66,15 +74,52 @@ static const struct section sections[] = {
 			{"Host", "host", TEXT, D}, {"Threads", "threads", NUMBER, R},
 			{"Command", "command", TEXT, F}, {NULL, "image", TEXT, 0}}},
 	{"devices", "devices",
-		{"SELECT d.number, p.pid, d.arch, d.name, d.compute_units, d.clock_mhz, d.bdf, "
-		 "d.uuid,"
-		 " d.node FROM wt_device d LEFT JOIN wt_process p ON p.id = d.process_id"
-		 " ORDER BY d.id LIMIT 1000",
+		{"SELECT d.number, d.hip_ordinal, p.pid, coalesce(d.isa, d.arch), d.name,"
+		 " d.compute_units, d.clock_mhz, d.memory_bytes, d.memory_clock_mhz,"
+		 " coalesce(printf('%04x:', d.domain), '') ||"
+		 " printf('%02x:%02x.%x', d.bdf >> 8 & 255, d.bdf >> 3 & 31, d.bdf & 7),"
+		 " CASE WHEN d.partition IS NULL THEN d.compute_partition"
+		 " WHEN d.compute_partition = 'SPX' THEN NULL"
+		 " ELSE coalesce(d.compute_partition || ' ', '') || d.partition END,"
+		 " d.uuid_text, d.node, d.uuid, d.bdf, d.arch, d.domain, d.partition,"
+		 " d.compute_partition, d.memory_partition, d.xccs, d.memory_width_bits,"
+		 " d.wavefront_size, d.lds_bytes, d.workgroup_max, d.waves_per_cu, d.simds_per_cu,"
+		 " d.shader_engines, d.l2_bytes, d.chip_id, d.asic_revision"
+		 " FROM wt_device d LEFT JOIN wt_process p ON p.id = d.process_id"
+		 " ORDER BY d.process_id, d.number LIMIT 10000",
 			NULL},
-		{{"GPU", "number", NUMBER, R}, {"PID", "pid", NUMBER, R}, {"Arch", "arch", TEXT, 0},
+		{{"GPU", "number", NUMBER, R}, {"HIP", "hip_ordinal", NUMBER, R},
+			{"PID", "pid", NUMBER, R}, {"ISA", "isa", TEXT, 0},
 			{"Name", "name", TEXT, F}, {"CUs", "compute_units", NUMBER, R},
-			{"MHz", "clock_mhz", NUMBER, R}, {"PCI", "bdf", BDF, D},
-			{"UUID", "uuid", HEX, D}, {"Node", "node", NUMBER, R | D}}},
+			{"MHz", "clock_mhz", NUMBER, R}, {"Memory", "memory_bytes", SIZE, R | D},
+			{"Mem MHz", "memory_clock_mhz", NUMBER, R | D}, {"PCI", "pci", TEXT, 0},
+			{"Part", "part", TEXT, D}, {"UUID", "uuid_text", TEXT, D},
+			{"Node", "node", NUMBER, R | D}, {NULL, "uuid", HEX, 0},
+			{NULL, "bdf", BDF, 0}, {NULL, "arch", TEXT, 0}, {NULL, "domain", NUMBER, 0},
+			{NULL, "partition", NUMBER, 0}, {NULL, "compute_partition", TEXT, 0},
+			{NULL, "memory_partition", TEXT, 0}, {NULL, "xccs", NUMBER, 0},
+			{NULL, "memory_width_bits", NUMBER, 0}, {NULL, "wavefront_size", NUMBER, 0},
+			{NULL, "lds_bytes", NUMBER, 0}, {NULL, "workgroup_max", NUMBER, 0},
+			{NULL, "waves_per_cu", NUMBER, 0}, {NULL, "simds_per_cu", NUMBER, 0},
+			{NULL, "shader_engines", NUMBER, 0}, {NULL, "l2_bytes", NUMBER, 0},
+			{NULL, "chip_id", NUMBER, 0}, {NULL, "asic_revision", NUMBER, 0}}},
+	{"versions", "versions",
+		{"SELECT v.part, v.version, " OF_PROCESSES("v",
+			 "wt_version") " FROM wt_version v LEFT JOIN wt_process p ON p.id = "
+				       "v.process_id"
+				       " GROUP BY v.part, v.version ORDER BY v.part, min(v.id)",
+			NULL},
+		{{"Part", "part", TEXT, 0}, {"Version", "version", TEXT, F},
+			{"Processes", "processes", TEXT, F}}},
+	{"environment", "settings",
+		{"SELECT s.name, s.value, s.whole_bytes, " OF_PROCESSES(
+			 "s", "wt_setting") " FROM wt_setting s LEFT JOIN wt_process p ON p.id = "
+					    "s.process_id"
+					    " GROUP BY s.name, s.value, s.whole_bytes ORDER BY "
+					    "s.name, min(s.id) LIMIT 10000",
+			NULL},
+		{{"Variable", "name", TEXT, 0}, {"Value", "value", TEXT, F},
+			{"Cut from", "whole_bytes", SIZE, R}, {"Processes", "processes", TEXT, F}}},
 	{"queues", "queues",
 		{"SELECT q.id, p.pid, d.number, q.size, q.mode, q.created, q.ended - q.created,"
 		 " (SELECT count(*) FROM wt_op o JOIN wt_lane l ON l.id = o.lane_id"
@@ -148,7 +193,7 @@ static void format_cell(
 static int print_section(const struct section *section, struct wt_trace *trace, sqlite3_stmt *stmt,
 	struct wt_err **err)
 {
-	struct wt_table_column heads[14];
+	struct wt_table_column heads[FIELDS_MAX];
 	struct wt_table *table;
 	int step = 0, head_cnt = 0;
 

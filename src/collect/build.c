@@ -56,6 +56,8 @@ static void free_process(struct wt_build_process *process)
 	wt_map__free(&process->open_calls);
 	wt_map__free(&process->blocks);
 	free(process->copies);
+	free(process->hip_visible);
+	free(process->cuda_visible);
 	free(process);
 }
 

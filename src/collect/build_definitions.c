@@ -31,34 +31,6 @@ struct wt_build_device *wt_build__device(
 	return wt_vec__last(&process->devices);
 }
 
-static int add_device(
-	struct wt_build *build, struct wt_build_process *process, const struct wt_rec *rec)
-{
-	const struct wt_rec_device *d = (const void *)rec;
-	struct wt_build_device *device = wt_build__device(build, process, rec->id);
-	char arch[sizeof(d->arch) + 1], name[sizeof(d->name) + 1];
-	struct wt_store_device row;
-
-	if (!device)
-		return -ENOMEM;
-	if (device->described)
-		return -EINVAL; /* the first one counts */
-	device->described = true;
-	row = (struct wt_store_device){
-		.id = device->id,
-		.process_id = process->id,
-		.number = rec->id,
-		.uuid = d->uuid,
-		.node = d->node,
-		.bdf = d->bdf,
-		.compute_units = d->compute_units,
-		.clock_mhz = d->clock_mhz,
-		.arch = text_of(d->arch, arch),
-		.name = text_of(d->name, name),
-	};
-	return wt_store__add_device(build->store, &row);
-}
-
 struct wt_build_queue *wt_build__queue(
 	struct wt_build *build, struct wt_build_process *process, uint32_t number, uint32_t device)
 {
@@ -309,6 +281,7 @@ static const uint16_t sizes[] = {
 	[WT_REC_STATUS] = sizeof(struct wt_rec_status),
 	[WT_REC_SDMA] = sizeof(struct wt_rec_sdma),
 	[WT_REC_SDMA_END] = sizeof(struct wt_rec_sdma_end),
+	[WT_REC_SETTING] = sizeof(struct wt_rec_setting),
 };
 
 int wt_build__definition(struct wt_build *build, struct wt_build_process *process,
@@ -323,7 +296,7 @@ int wt_build__definition(struct wt_build *build, struct wt_build_process *proces
 	}
 	switch (rec->type) {
 	case WT_REC_DEVICE:
-		rc = add_device(build, process, rec);
+		rc = wt_build__add_device(build, process, rec);
 		break;
 	case WT_REC_QUEUE:
 		rc = add_queue(build, process, rec);
@@ -354,6 +327,9 @@ int wt_build__definition(struct wt_build *build, struct wt_build_process *proces
 		break;
 	case WT_REC_SDMA_END:
 		rc = wt_build__sdma_end(build, process, (const void *)rec);
+		break;
+	case WT_REC_SETTING:
+		rc = wt_build__add_setting(build, process, rec, bytes);
 		break;
 	}
 	if (rc == -EINVAL) {

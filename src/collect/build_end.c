@@ -140,6 +140,8 @@ static int finish_process(struct wt_build *build, struct wt_build_process *proce
 	if (!rc)
 		rc = wt_build__flush_sdma(build, process);
 	if (!rc)
+		rc = wt_build__write_devices(build, process);
+	if (!rc)
 		rc = wt_build__write_queues(build, process);
 	if (!rc)
 		rc = wt_build__write_streams(build, process);

@@ -23,6 +23,7 @@ struct wt_build_held {
 struct wt_build_device {
 	bool described;
 	uint32_t id, number;
+	struct wt_rec_device rec; /* where described; its texts end */
 	struct wt_clock_line clock;
 	size_t told_breaks; /* of the clock */
 	WT_VEC(struct wt_build_held) held;
@@ -103,6 +104,11 @@ struct wt_build_process {
 	uint64_t block_key, block_base;         /* the last one used */
 	struct wt_build_copy *copies;           /* by correlation, the newest of each place */
 	WT_VEC(struct wt_rec_sdma) open_copies; /* their ends have not come yet, oldest first */
+	char *hip_visible, *cuda_visible; /* variables that number GPUs; NULL: not set */
+	uint32_t setting_cnt, setting_row_cnt;
+	bool settings_told; /* all variables have come */
+	bool hip_loaded;
+	unsigned hip_major, hip_minor; /* 0: not known */
 	uint64_t by_row[WT_LOST_CNT]; /* what operations lack that are in the trace */
 	uint64_t unknown_records;
 };
@@ -143,6 +149,13 @@ struct wt_build_queue *wt_build__queue(
 const struct wt_build_symbol *wt_build__symbol(
 	const struct wt_build_process *process, uint64_t kernel_object, uint32_t generation);
 int wt_build__write_queues(struct wt_build *build, struct wt_build_process *process);
+
+/* build_devices.c */
+int wt_build__add_device(
+	struct wt_build *build, struct wt_build_process *process, const struct wt_rec *rec);
+int wt_build__add_setting(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_rec *rec, uint32_t bytes);
+int wt_build__write_devices(struct wt_build *build, struct wt_build_process *process);
 
 /* build_ops.c */
 int wt_build__ops(struct wt_build *build, struct wt_build_process *process,

@@ -44,6 +44,7 @@ enum wt_rec_type {
 	WT_REC_SDMA = 24,	/* struct wt_rec_sdma: a copy was asked for */
 	WT_REC_SDMA_END = 25,	/* struct wt_rec_sdma_end: it was made */
 	WT_REC_STREAM_END = 26,	/* struct wt_rec_stream_end: destroyed */
+	WT_REC_SETTING = 27,	/* struct wt_rec_setting */
 };
 
 /* Head of every record. */
@@ -146,14 +147,54 @@ struct wt_rec_device {
 	struct wt_rec rec;	/* id: device number in this process, from 0, in HSA order of GPUs */
 	uint64_t agent;		/* hsa_agent_t handle */
 	uint64_t uuid;		/* of the GPU, 0: not known */
+	/* of the 32-bit ones UINT32_MAX, and where it cannot be a value 0: not known */
 	uint32_t node;		/* driver node */
 	uint32_t bdf;		/* PCI bus << 8 | device << 3 | function */
 	uint32_t compute_units;
 	uint32_t clock_mhz;
 	char arch[32];		/* "gfx90a" */
 	char name[64];		/* product name */
+	uint64_t memory_bytes;	/* its own, 0: not known */
+	char isa[64];		/* "gfx90a:sramecc+:xnack-" */
+	char uuid_text[24];	/* "GPU-0123456789abcdef" */
+	char compute_partition[8]; /* "SPX", "CPX", …; "": not known */
+	char memory_partition[8];  /* "NPS1", …; "": not known */
+	uint32_t index;		/* among the GPUs that the runtime shows, in its order, … */
+	uint32_t shown_cnt;	/* … and how many those are */
+	uint32_t domain;	/* PCI */
+	uint32_t partition;	/* number in its PCI device, as the driver's location says */
+	uint32_t xcc_cnt;
+	uint32_t memory_clock_mhz;
+	uint32_t memory_width_bits;
+	uint32_t wavefront_size;
+	uint32_t lds_bytes;	/* of a work-group, at most */
+	uint32_t workgroup_max;	/* work-items */
+	uint32_t waves_per_cu;
+	uint32_t simds_per_cu;
+	uint32_t shader_engines;
+	uint32_t l2_bytes;
+	uint32_t chip_id;	/* PCI device id */
+	uint32_t asic_revision;
 };
-static_assert(sizeof(struct wt_rec_device) == 136, "device record");
+static_assert(sizeof(struct wt_rec_device) == 312, "device record");
+
+/* What a process was set to, and what it runs on. */
+enum wt_setting_kind {
+	WT_SETTING_VARIABLE = 0, /* of its environment, at its first use of a GPU */
+	WT_SETTING_VERSION = 1,	 /* of a part: "hip", "hsa", "kfd", …; "": it has none */
+	WT_SETTING_TOLD = 2,	 /* no name: all variables were told of before */
+};
+
+struct wt_rec_setting {
+	struct wt_rec rec;	/* id: enum wt_setting_kind */
+	uint32_t name_bytes;	/* NAME=VALUE follows, no NUL, padded to 8 */
+	uint32_t value_bytes;
+	uint32_t whole_bytes;	/* of the value; more than value_bytes: it was cut */
+	uint32_t number;	/* TOLD: how many variables … */
+	uint32_t left_out;	/* … and how many found no room */
+	uint32_t reserved;
+};
+static_assert(sizeof(struct wt_rec_setting) == 32, "setting record");
 
 enum wt_queue_mode {
 	WT_QUEUE_SLOTS = 1,	/* the GPU stamps the slot table's signals */

@@ -21,10 +21,21 @@ const struct wt_table_schema wt_tables[WT_T_CNT] = {
 		" forked INTEGER, image TEXT, command TEXT, host TEXT, rank TEXT"},
 	[WT_T_THREAD] = {"wt_thread", 4,
 		"id INTEGER PRIMARY KEY, process_id INTEGER, tid INTEGER, name TEXT"},
-	[WT_T_DEVICE] = {"wt_device", 10,
+	[WT_T_DEVICE] = {"wt_device", 30,
 		"id INTEGER PRIMARY KEY, process_id INTEGER, number INTEGER, uuid INTEGER,"
 		" node INTEGER, bdf INTEGER, compute_units INTEGER, clock_mhz INTEGER,"
-		" arch TEXT, name TEXT"},
+		" arch TEXT, name TEXT, hip_ordinal INTEGER, isa TEXT, uuid_text TEXT,"
+		" domain INTEGER, partition INTEGER, compute_partition TEXT, memory_partition TEXT,"
+		" xccs INTEGER, memory_bytes INTEGER, memory_clock_mhz INTEGER,"
+		" memory_width_bits INTEGER, wavefront_size INTEGER, lds_bytes INTEGER,"
+		" workgroup_max INTEGER, waves_per_cu INTEGER, simds_per_cu INTEGER,"
+		" shader_engines INTEGER, l2_bytes INTEGER, chip_id INTEGER,"
+		" asic_revision INTEGER"},
+	[WT_T_SETTING] = {"wt_setting", 5,
+		"id INTEGER PRIMARY KEY, process_id INTEGER, name TEXT NOT NULL,"
+		" value TEXT NOT NULL, whole_bytes INTEGER"},
+	[WT_T_VERSION] = {"wt_version", 4,
+		"id INTEGER PRIMARY KEY, process_id INTEGER, part TEXT NOT NULL, version TEXT"},
 	[WT_T_QUEUE] = {"wt_queue", 8,
 		"id INTEGER PRIMARY KEY, process_id INTEGER, device_id INTEGER, hsa_id INTEGER,"
 		" size INTEGER, created INTEGER, ended INTEGER, mode TEXT"},

@@ -67,8 +67,32 @@ struct wt_store_device {
 	uint32_t id, process_id;
 	uint32_t number;                              /* in its process, from 0: RPD's gpuId */
 	uint64_t uuid;                                /* 0 absent */
-	uint32_t node, bdf, compute_units, clock_mhz; /* 0 absent; bdf: UINT32_MAX absent */
+	uint32_t node, bdf;                           /* UINT32_MAX absent, as of all that follow … */
+	uint32_t compute_units, clock_mhz;            /* … and 0 absent, too */
 	const char *arch, *name;
+	uint32_t hip_ordinal;
+	const char *isa, *uuid_text;
+	uint32_t domain, partition;
+	const char *compute_partition, *memory_partition;
+	uint32_t xccs; /* of this and what follows 0 is absent, too, except asic_revision */
+	uint64_t memory_bytes;
+	uint32_t memory_clock_mhz, memory_width_bits;
+	uint32_t wavefront_size, lds_bytes, workgroup_max;
+	uint32_t waves_per_cu, simds_per_cu, shader_engines, l2_bytes;
+	uint32_t chip_id, asic_revision;
+};
+
+struct wt_store_setting {
+	uint32_t process_id;
+	const char *name;
+	const char *value;    /* "": it is set to nothing */
+	uint64_t whole_bytes; /* of the value, where it was cut; WT_ABSENT: it was not */
+};
+
+struct wt_store_version {
+	uint32_t process_id;
+	const char *part;
+	const char *version; /* "" absent: it is there, and does not say */
 };
 
 struct wt_store_queue {
@@ -195,6 +219,8 @@ int wt_store__open(struct wt_store **store, const char *path,
 int wt_store__add_process(struct wt_store *store, const struct wt_store_process *row);
 int wt_store__add_thread(struct wt_store *store, const struct wt_store_thread *row);
 int wt_store__add_device(struct wt_store *store, const struct wt_store_device *row);
+int wt_store__add_setting(struct wt_store *store, const struct wt_store_setting *row);
+int wt_store__add_version(struct wt_store *store, const struct wt_store_version *row);
 int wt_store__add_queue(struct wt_store *store, const struct wt_store_queue *row);
 int wt_store__add_stream(struct wt_store *store, const struct wt_store_stream *row);
 int wt_store__add_symbol(struct wt_store *store, const struct wt_store_symbol *row);

@@ -39,6 +39,12 @@ int wt_store__add_thread(struct wt_store *store, const struct wt_store_thread *t
 	return wt_row__end(&row);
 }
 
+/* What no GPU has none of. */
+static void put_some(struct wt_row *row, uint32_t value)
+{
+	wt_row__put_unless(row, value ? value : UINT32_MAX, UINT32_MAX);
+}
+
 int wt_store__add_device(struct wt_store *store, const struct wt_store_device *device)
 {
 	struct wt_row row = wt_row__begin(store, WT_T_DEVICE);
@@ -49,12 +55,59 @@ int wt_store__add_device(struct wt_store *store, const struct wt_store_device *d
 	wt_row__put_id(&row, device->process_id, WT_T_PROCESS);
 	wt_row__put(&row, device->number);
 	wt_row__put_unless(&row, device->uuid, 0);
-	wt_row__put_unless(&row, device->node, 0);
+	wt_row__put_unless(&row, device->node, UINT32_MAX);
 	wt_row__put_unless(&row, device->bdf, UINT32_MAX);
-	wt_row__put_unless(&row, device->compute_units, 0);
-	wt_row__put_unless(&row, device->clock_mhz, 0);
+	put_some(&row, device->compute_units);
+	put_some(&row, device->clock_mhz);
 	wt_row__put_text(&row, device->arch);
 	wt_row__put_text(&row, device->name);
+	wt_row__put_unless(&row, device->hip_ordinal, UINT32_MAX);
+	wt_row__put_text(&row, device->isa);
+	wt_row__put_text(&row, device->uuid_text);
+	wt_row__put_unless(&row, device->domain, UINT32_MAX);
+	wt_row__put_unless(&row, device->partition, UINT32_MAX);
+	wt_row__put_text(&row, device->compute_partition);
+	wt_row__put_text(&row, device->memory_partition);
+	put_some(&row, device->xccs);
+	wt_row__put_unless(&row, device->memory_bytes, 0);
+	put_some(&row, device->memory_clock_mhz);
+	put_some(&row, device->memory_width_bits);
+	put_some(&row, device->wavefront_size);
+	put_some(&row, device->lds_bytes);
+	put_some(&row, device->workgroup_max);
+	put_some(&row, device->waves_per_cu);
+	put_some(&row, device->simds_per_cu);
+	put_some(&row, device->shader_engines);
+	put_some(&row, device->l2_bytes);
+	put_some(&row, device->chip_id);
+	wt_row__put_unless(&row, device->asic_revision, UINT32_MAX);
+	return wt_row__end(&row);
+}
+
+int wt_store__add_setting(struct wt_store *store, const struct wt_store_setting *setting)
+{
+	struct wt_row row = wt_row__begin(store, WT_T_SETTING);
+
+	if (store->failed)
+		return store->failed;
+	wt_row__put_null(&row);
+	wt_row__put_id(&row, setting->process_id, WT_T_PROCESS);
+	wt_row__put_text(&row, setting->name);
+	sqlite3_bind_text(row.stmt, ++row.at, setting->value, -1, SQLITE_STATIC);
+	wt_row__put_unless(&row, setting->whole_bytes, WT_ABSENT);
+	return wt_row__end(&row);
+}
+
+int wt_store__add_version(struct wt_store *store, const struct wt_store_version *version)
+{
+	struct wt_row row = wt_row__begin(store, WT_T_VERSION);
+
+	if (store->failed)
+		return store->failed;
+	wt_row__put_null(&row);
+	wt_row__put_id(&row, version->process_id, WT_T_PROCESS);
+	wt_row__put_text(&row, version->part);
+	wt_row__put_text(&row, version->version);
 	return wt_row__end(&row);
 }
 

@@ -223,20 +223,98 @@ static void signal_store(hsa_signal signal, int64_t value)
 		atomic_store_explicit(&s->value, value, memory_order_release);
 }
 
+static uint32_t gpu_cnt = 1;
+
+void fake_hsa__gpus(uint32_t cnt)
+{
+	gpu_cnt = cnt;
+}
+
 static hsa_status iterate_agents(hsa_status (*callback)(hsa_agent, void *), void *data)
 {
-	return callback(fake_gpu, data);
+	hsa_status status = callback((hsa_agent){1}, data); /* a CPU */
+
+	for (uint32_t i = 0; i < gpu_cnt && status == HSA_OK; i++)
+		status = callback((hsa_agent){fake_gpu.handle + i}, data);
+	return status;
 }
 
 static hsa_status agent_get_info(hsa_agent agent, uint32_t what, void *value)
 {
-	(void)agent;
-	if (what == HSA_AGENT_DEVICE)
-		*(uint32_t *)value = HSA_DEVICE_GPU;
-	else if (what == HSA_AGENT_NAME)
+	uint32_t number = (uint32_t)(agent.handle - fake_gpu.handle);
+
+	switch (what) {
+	case HSA_AGENT_DEVICE:
+		*(uint32_t *)value = agent.handle == 1 ? 0 : HSA_DEVICE_GPU;
+		return HSA_OK;
+	case HSA_AGENT_NAME:
 		strcpy(value, "gfx90a");
-	else if (what == HSA_AGENT_PRODUCT_NAME)
+		return HSA_OK;
+	case HSA_AGENT_PRODUCT_NAME:
 		strcpy(value, "fake");
+		return HSA_OK;
+	case HSA_AGENT_UUID:
+		strcpy(value, number ? "GPU-00000000000000ab" : "GPU-XX");
+		return HSA_OK;
+	case HSA_AGENT_DRIVER_NODE:
+		*(uint32_t *)value = 1000 + number;
+		return HSA_OK;
+	case HSA_AGENT_BDFID:
+		*(uint32_t *)value = number << 8;
+		return HSA_OK;
+	case HSA_AGENT_DOMAIN:
+		*(uint32_t *)value = 0xffff; /* no device of this machine has it */
+		return HSA_OK;
+	case HSA_AGENT_WAVEFRONT_SIZE:
+		*(uint32_t *)value = 64;
+		return HSA_OK;
+	default:
+		return HSA_ERROR;
+	}
+}
+
+static hsa_status iterate_isas(hsa_agent agent, hsa_status (*callback)(hsa_isa, void *), void *data)
+{
+	(void)agent;
+	for (uint64_t i = 1; i <= 3; i++) {
+		hsa_status status = callback((hsa_isa){i}, data);
+
+		if (status != HSA_OK)
+			return status;
+	}
+	return HSA_OK;
+}
+
+/* The first one has a name that is too long to be one. */
+static hsa_status isa_get_info(hsa_isa isa, uint32_t what, void *value)
+{
+	static const char *const names[] = {
+		"", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-", "amdgcn-amd-amdhsa--gfx9-generic"};
+
+	if (what == HSA_ISA_NAME_LENGTH)
+		*(uint32_t *)value = isa.handle == 1 ? 100000 : (uint32_t)strlen(names[isa.handle - 1]);
+	else
+		strcpy(value, names[isa.handle - 1]);
+	return HSA_OK;
+}
+
+static hsa_status iterate_pools(
+	hsa_agent agent, hsa_status (*callback)(hsa_pool, void *), void *data)
+{
+	(void)agent;
+	for (uint64_t i = 0; i < 3; i++)
+		callback((hsa_pool){i}, data);
+	return HSA_OK;
+}
+
+static hsa_status pool_get_info(hsa_pool pool, uint32_t what, void *value)
+{
+	static const size_t sizes[] = {3ull << 33, 65536, 1ull << 33};
+
+	if (what == HSA_POOL_SEGMENT)
+		*(uint32_t *)value = pool.handle == 1 ? HSA_SEGMENT_GROUP : HSA_SEGMENT_GLOBAL;
+	else
+		*(size_t *)value = sizes[pool.handle];
 	return HSA_OK;
 }
 
@@ -403,6 +481,10 @@ struct hsa_api_table *fake_hsa__table(void)
 #define AMD_IS(name, function)	amd.fn[HSA_AMD_##name] = (void *)function
 	CORE_IS(hsa_iterate_agents, iterate_agents);
 	CORE_IS(hsa_agent_get_info, agent_get_info);
+	CORE_IS(hsa_agent_iterate_isas, iterate_isas);
+	CORE_IS(hsa_isa_get_info_alt, isa_get_info);
+	AMD_IS(hsa_amd_agent_iterate_memory_pools, iterate_pools);
+	AMD_IS(hsa_amd_memory_pool_get_info, pool_get_info);
 	CORE_IS(hsa_queue_create, queue_create);
 	CORE_IS(hsa_queue_destroy, queue_destroy);
 	CORE_IS(hsa_queue_load_read_index_scacquire, load_read);

@@ -35,6 +35,9 @@ void fake_hsa__slow_copy_time(unsigned us);
 
 extern const hsa_agent fake_gpu;
 
+/* How many GPUs there are: agents from fake_gpu.handle on. */
+void fake_hsa__gpus(uint32_t cnt);
+
 /* What a code object reader's handle points to. */
 struct fake_code {
 	const void *bytes;

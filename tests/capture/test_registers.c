@@ -7,43 +7,31 @@
 #include <cmocka.h>
 
 #include "code_object.h"
+#include "definitions.h"
 #include "hsa_session.h"
 
-static struct wt_ring_reader reader;
 static struct code_object code;
+static struct wt_rec_symbol symbol;
+static bool any;
 
 static int set_up_reader(void **state)
 {
-	size_t bytes;
-	uint8_t *file;
+	return set_up(state) || open_definitions() ? -1 : 0;
+}
 
-	if (set_up(state))
-		return -1;
-	file = fake_session__map(WT_FILE_PROCESS, 0, 0, &bytes);
-	return wt_ring_reader__open(
-		&reader, file + WT_PROCESS_RING_OFFSET, bytes - WT_PROCESS_RING_OFFSET);
+static void look(const struct wt_rec *rec)
+{
+	if (rec->type != WT_REC_SYMBOL)
+		return;
+	memcpy(&symbol, rec, sizeof(symbol));
+	any = true;
 }
 
 /* The newest symbol record; NULL: none since the last time. */
 static const struct wt_rec_symbol *newest(void)
 {
-	static struct wt_rec_symbol symbol;
-	struct wt_ring_run runs[2];
-	bool any = false;
-	uint64_t end;
-
-	wt_ring_reader__peek(&reader, runs, &end);
-	for (int i = 0; i < 2; i++)
-		for (uint32_t at = 0; at < runs[i].length;) {
-			const struct wt_rec *rec = (const struct wt_rec *)(runs[i].bytes + at);
-
-			if (rec->type == WT_REC_SYMBOL) {
-				memcpy(&symbol, rec, sizeof(symbol));
-				any = true;
-			}
-			at += rec->size8 * 8u;
-		}
-	wt_ring_reader__release(&reader, end);
+	any = false;
+	each_definition(look);
 	return any ? &symbol : NULL;
 }
 
@@ -107,16 +95,13 @@ static void test_refused(void **state)
 
 static void test_not_said(void **state)
 {
-	const struct wt_rec_symbol *symbol;
-
 	(void)state;
 	make_code_object(&code, 2); /* k0 and k1, and the executable's kernel is k5 */
 	assert_int_equal(load(5, code.used, NULL), HSA_OK);
 	freeze(5);
-	symbol = newest();
-	assert_int_equal(symbol->vgprs, UINT32_MAX);
-	assert_int_equal(symbol->wavefront_size, UINT32_MAX);
-	assert_int_equal(symbol->group_bytes, 0); /* the runtime's word */
+	assert_int_equal(newest()->vgprs, UINT32_MAX);
+	assert_int_equal(symbol.wavefront_size, UINT32_MAX);
+	assert_int_equal(symbol.group_bytes, 0); /* the runtime's word */
 	destroy(5);
 	/* no metadata at all */
 	memset(code.bytes, 0, sizeof(code.bytes));

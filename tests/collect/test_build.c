@@ -267,6 +267,49 @@ static void expect_name(int packet, const char *want)
 #define KIND  "SELECT sh.kind FROM wt_op o JOIN wt_shape sh ON sh.id = o.shape_id WHERE packet = %d"
 #define BYTES "SELECT c.bytes FROM wt_op o LEFT JOIN wt_copy c ON c.id = o.id WHERE packet = %d"
 
+/* `pair`: "NAME=VALUE" */
+static void setting(uint32_t kind, const char *pair, uint32_t whole_bytes)
+{
+	struct wt_rec_setting rec = {.rec = {WT_REC_SETTING, 0, kind}};
+
+	rec.name_bytes = (uint32_t)strcspn(pair, "=");
+	rec.value_bytes = (uint32_t)strlen(pair) - rec.name_bytes - 1;
+	rec.whole_bytes = whole_bytes ? whole_bytes : rec.value_bytes;
+	define(&rec, sizeof(rec), pair);
+}
+
+static void settings_told(uint32_t cnt)
+{
+	struct wt_rec_setting rec = {
+		.rec = {WT_REC_SETTING, 0, WT_SETTING_TOLD}, .number = cnt};
+
+	define(&rec, sizeof(rec), NULL);
+}
+
+/* One of two GPUs; with `divided` a part of a card. */
+static void one_of_two(uint32_t index, const char *divided, uint32_t partition)
+{
+	struct wt_rec_device rec = {.rec = {WT_REC_DEVICE, 0, index},
+		.uuid = 0xa0 + index,
+		.node = index,
+		.bdf = 0x4100,
+		.domain = 0,
+		.xcc_cnt = UINT32_MAX,
+		.asic_revision = 0,
+		.arch = "gfx942",
+		.isa = "gfx942:sramecc+:xnack-",
+		.index = index,
+		.shown_cnt = 2,
+		.partition = partition};
+
+	snprintf(rec.uuid_text, sizeof(rec.uuid_text), "GPU-%016x", 0xa0 + index);
+	snprintf(rec.compute_partition, sizeof(rec.compute_partition), "%s", divided);
+	define(&rec, sizeof(rec), NULL);
+}
+
+#define ORDINAL "SELECT hip_ordinal FROM wt_device WHERE number = %d"
+#define PART    "SELECT partition FROM wt_device WHERE number = %d"
+
 /* ---- tests ------------------------------------------------------------------------- */
 
 /* TSC of 2 GHz, then 2.001; a GPU that drifts. Pairs come after the events they bracket. */
@@ -557,6 +600,133 @@ static void test_blit_names(void **state)
 	assert_int_equal(wt_blit__of_kernel(""), WT_BLIT_NONE);
 }
 
+static void test_settings(void **state)
+{
+	(void)state;
+	usual();
+	setting(WT_SETTING_VARIABLE, "HIP_X=1", 0);
+	setting(WT_SETTING_VARIABLE, "HSA_EMPTY=", 0);
+	setting(WT_SETTING_VARIABLE, "XLA_FLAGS=--a", 5000);
+	setting(WT_SETTING_VARIABLE, "HIP_BYTES=a\xff\xc3\xa4", 0);
+	settings_told(4);
+	setting(WT_SETTING_VERSION, "kfd=1.17", 0);
+	setting(WT_SETTING_VERSION, "hip=", 0);
+	/* nonsense is left out */
+	setting(3, "HIP_Y=1", 0);
+	setting(WT_SETTING_VARIABLE, "=1", 0);
+	define(&(struct wt_rec_setting){.rec = {WT_REC_SETTING, 0, WT_SETTING_VARIABLE},
+		       .name_bytes = 2,
+		       .value_bytes = UINT32_MAX},
+		sizeof(struct wt_rec_setting), "AB=");
+	process_end(0);
+	build(0);
+	assert_int_equal(number("SELECT count(*) FROM wt_setting WHERE process_id = 1"), 4);
+	assert_int_equal(number("SELECT count(*) FROM wt_setting WHERE name = 'HIP_X'"
+				" AND value = '1' AND whole_bytes IS NULL"),
+		1);
+	assert_int_equal(
+		number("SELECT count(*) FROM wt_setting WHERE name = 'HSA_EMPTY' AND value = ''"), 1);
+	assert_int_equal(
+		number("SELECT whole_bytes FROM wt_setting WHERE value = '--a'"), 5000);
+	assert_int_equal(number("SELECT count(*) FROM wt_setting WHERE name = 'HIP_BYTES'"
+				" AND value = 'a\\xff\xc3\xa4'"),
+		1);
+	assert_int_equal(number("SELECT count(*) FROM wt_version"), 2);
+	assert_int_equal(
+		number("SELECT count(*) FROM wt_version WHERE part = 'kfd' AND version = '1.17'"), 1);
+	assert_int_equal(
+		number("SELECT count(*) FROM wt_version WHERE part = 'hip' AND version IS NULL"), 1);
+	assert_int_equal(
+		number("SELECT count(*) FROM wt_status WHERE text LIKE 'records that make no%%: 3'"),
+		1);
+	done();
+}
+
+/* Certain only when HIP is there and everything has come that numbers its GPUs. */
+static void test_hip_ordinals(void **state)
+{
+	static const struct {
+		const char *variable;
+		uint32_t told, whole_bytes;
+		const char *hip;
+		bool second;
+		int ordinals[2];
+	} cases[] = {
+		{"HIP_VISIBLE_DEVICES=1,0", 1, 0, "hip=5.2.1", true, {1, 0}},
+		{"CUDA_VISIBLE_DEVICES=1", 1, 0, "hip=5.2.1", true, {-1, 0}},
+		{"GPU_DEVICE_ORDINAL=1,0", 1, 0, "hip=5.2.1", true, {0, 1}},
+		{"HIP_VISIBLE_DEVICES=", 1, 0, "hip=", true, {0, 1}},
+		{"HIP_VISIBLE_DEVICES=GPU-00000000000000a1", 1, 0, "hip=7.2.1", true, {-1, 0}},
+		{"HIP_VISIBLE_DEVICES=GPU-00000000000000a1", 1, 0, "hip=", true, {-1, -1}},
+		/* a variable is missing, or cut; no HIP; a GPU is missing */
+		{"HIP_VISIBLE_DEVICES=1,0", 2, 0, "hip=5.2.1", true, {-1, -1}},
+		{"HIP_X=1,0", 1, 0, "hsa=1", true, {-1, -1}},
+		{"HIP_X=1,0", 1, 0, "hip=5.2.1", false, {-1, -1}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		clock_sample(1 * S, 1 * S);
+		process(0, WT_CPU_CLOCK_BOOTTIME);
+		setting(WT_SETTING_VARIABLE, cases[i].variable, cases[i].whole_bytes);
+		settings_told(cases[i].told);
+		setting(WT_SETTING_VERSION, cases[i].hip, 0);
+		one_of_two(0, "", UINT32_MAX);
+		if (cases[i].second)
+			one_of_two(1, "", UINT32_MAX);
+		process_end(0);
+		build(0);
+		for (int k = 0; k < 2; k++)
+			if (number(ORDINAL, k) != cases[i].ordinals[k])
+				fail_msg("%s, %s: GPU %d", cases[i].variable, cases[i].hip, k);
+		done();
+		tear_down(NULL);
+		set_up(NULL);
+	}
+}
+
+static void test_device_facts(void **state)
+{
+	(void)state;
+	clock_sample(1 * S, 1 * S);
+	process(0, WT_CPU_CLOCK_BOOTTIME);
+	one_of_two(0, "CPX", 0);
+	one_of_two(1, "CPX", 5);
+	process_end(0);
+	build(0);
+	assert_int_equal(number(PART, 0), 0);
+	assert_int_equal(number(PART, 1), 5);
+	assert_int_equal(number("SELECT node FROM wt_device WHERE number = 0"), 0);
+	assert_int_equal(number("SELECT asic_revision FROM wt_device WHERE number = 0"), 0);
+	/* not told, or what cannot be 0 */
+	assert_int_equal(number("SELECT count(*) FROM wt_device WHERE xccs IS NULL AND compute_units"
+				" IS NULL AND memory_bytes IS NULL AND hip_ordinal IS NULL"),
+		2);
+	assert_int_equal(number("SELECT count(DISTINCT uuid_text) FROM wt_device"), 2);
+	done();
+	tear_down(NULL);
+	set_up(NULL);
+	/* a driver that does not number the parts */
+	clock_sample(1 * S, 1 * S);
+	process(0, WT_CPU_CLOCK_BOOTTIME);
+	one_of_two(0, "CPX", 0);
+	one_of_two(1, "CPX", 0);
+	process_end(0);
+	build(0);
+	assert_int_equal(number(PART, 0), -1);
+	assert_int_equal(number(PART, 1), -1);
+	done();
+	tear_down(NULL);
+	set_up(NULL);
+	clock_sample(1 * S, 1 * S);
+	process(0, WT_CPU_CLOCK_BOOTTIME);
+	one_of_two(0, "SPX", 0);
+	process_end(0);
+	build(0);
+	assert_int_equal(number(PART, 0), 0);
+	done();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -570,6 +740,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_twice, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_device_twice, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_clock, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_settings, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_hip_ordinals, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_device_facts, set_up, tear_down),
 		cmocka_unit_test(test_blit_names),
 	};
 

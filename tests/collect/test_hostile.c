@@ -184,7 +184,7 @@ static void test_builder(void **state)
 				words[w] = nasty();
 			while (at < bytes) {
 				struct wt_rec rec = {.type = (uint16_t)(next() % 28),
-					.size8 = (uint16_t)(next() % 24),
+					.size8 = (uint16_t)(next() % 48), /* a device has 39 */
 					.id = (uint32_t)(next() % 8)};
 
 				memcpy((char *)words + at, &rec, sizeof(rec));

@@ -60,8 +60,9 @@ class Operation:
 class Trace:
     """What the tests read of a trace: the tables of docs/FORMAT.md."""
 
+    # the log numbers the machine's GPUs, a process those that it sees; nodes are the machine's, from 1
     OPERATIONS = """
-        SELECT o.id, l.process_id, p.pid, d.number, q.hsa_id, o.packet, s.kind, n.string,
+        SELECT o.id, l.process_id, p.pid, d.node - 1, q.hsa_id, o.packet, s.kind, n.string,
                s.grid_x, s.grid_y, s.grid_z, s.block_x, s.block_y, s.block_z, s.group_bytes,
                s.private_bytes, c.bytes, c.src, c.dst, s.overlaps,
                o.start, o.start + o.duration, t.in_flight, t.untimed, o.api_id, m.number, o.node

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What is known of GPUs and of the kernels that were loaded onto them."""
 import glob
+import json
 import re
 import shutil
 import struct
 import subprocess
 import unittest
 
-from harness import CODE_OBJECT, WORKLOADS, Case, need
+from harness import CODE_OBJECT, WAVETAP, WORKLOADS, Case, need
 
 DEVICES = WORKLOADS / "devices"
 REGISTERS = WORKLOADS / "registers.co"
@@ -130,6 +131,131 @@ class Registers(Case):
         facts = {tuple(row) for name in recorded if name.startswith("module_kernel")
                  for row in recorded[name]}
         self.assertEqual(facts, set(said.values()))
+
+
+FACTS = ("name", "isa", "memory_bytes", "compute_units", "clock_mhz", "memory_clock_mhz",
+         "memory_width_bits", "lds_bytes", "wavefront_size", "workgroup_max")
+
+
+class Devices(Case):
+    """What is recorded of GPUs against what HIP says in the same process."""
+
+    def said(self, result):
+        """HIP's number → (PCI address, facts)."""
+        out = {}
+        for line in result.stdout.splitlines():
+            index, address, *facts = line.split("|")
+            facts = [int(fact) if fact.isdigit() else fact for fact in facts]
+            out[int(index)] = address, tuple(facts)
+        return out
+
+    def recorded(self, trace, pid=None):
+        """The trace's HIP number → the same. Absent ones under None."""
+        out = {}
+        for ordinal, domain, bdf, cu, waves, wave, *facts in trace.rows(
+                "SELECT hip_ordinal, domain, bdf, d.compute_units, waves_per_cu, wavefront_size,"
+                f" {', '.join(FACTS)} FROM wt_device d JOIN wt_process p ON p.id = process_id"
+                f" WHERE {f'p.pid = {pid}' if pid else 1} ORDER BY number"):
+            address = f"{domain:04x}:{bdf >> 8:02x}:{bdf >> 3 & 31:02x}.{bdf & 7:x}"
+            facts = (address, (*facts, waves * wave))
+            if ordinal is None:
+                out.setdefault(None, []).append(facts)
+            else:
+                out[ordinal] = facts
+        return out
+
+    def compare(self, arch="gfx90a", gpus=4, **variables):
+        env = {"VGPU_ARCH": arch, **variables}
+        traced, log, trace = self.traced([DEVICES], gpus=gpus, env=env)
+        if "unrecognized id" in traced.stderr:
+            self.skipTest(f"this runtime does not know {arch}")
+        self.assertEqual(traced.code, 0, traced)
+        self.assert_same(log, trace)
+        said, recorded = self.said(traced), self.recorded(trace)
+        hidden = recorded.pop(None, [])
+        self.assertEqual(recorded, said, variables)
+        self.assertFalse({address for address, _ in hidden} & {a for a, _ in said.values()})
+        settings = dict(trace.rows("SELECT name, value FROM wt_setting"))
+        for name, value in variables.items():
+            self.assertEqual(settings.get(name), value)
+        self.assert_nothing_lost(trace)
+        return said, trace
+
+    @need(DEVICES)
+    def test_models(self):
+        for arch, gpus in (("gfx90a", 8), ("gfx908", 2), ("gfx906", 1)):
+            said, trace = self.compare(arch, gpus=gpus)
+            self.assertEqual(len(said), gpus)
+            rows = trace.rows("SELECT uuid, uuid_text, node, bdf FROM wt_device")
+            for column in zip(*rows):
+                self.assertEqual(len(set(column)), gpus, "GPUs that cannot be told apart")
+            for uuid, text, _, _ in rows:
+                self.assertEqual(text, f"GPU-{uuid & (1 << 64) - 1:016x}")
+            versions = dict(trace.rows("SELECT part, version FROM wt_version"))
+            self.assertEqual(versions["kfd"], "1.17")
+            self.assertRegex(versions["hip"], r"^\d+\.\d+\.\d+$")
+            self.assertRegex(versions["hsa"], r"^\d+\.\d+\.\d+$")
+
+    @need(DEVICES)
+    def test_new_models(self):
+        for arch in ("gfx942", "gfx950", "gfx1100"):
+            _, trace = self.compare(arch, gpus=1)
+            xccs, partition, compute = trace.rows(
+                "SELECT xccs, partition, compute_partition FROM wt_device")[0]
+            if arch != "gfx1100":
+                self.assertEqual((xccs, partition, compute), (8, 0, "SPX"))
+            else:
+                self.assertEqual((xccs, partition, compute), (1, None, None))
+
+    @need(DEVICES)
+    def test_visible(self):
+        uuids = "GPU-5647505500000002,1"
+        said, _ = self.compare(HIP_VISIBLE_DEVICES="2,0,2")
+        self.assertEqual([a for a, _ in said.values()], ["0000:05:00.0", "0000:03:00.0"])
+        self.compare(HIP_VISIBLE_DEVICES="1,7,0")
+        self.compare(HIP_VISIBLE_DEVICES="3", CUDA_VISIBLE_DEVICES="1,2")
+        self.compare(CUDA_VISIBLE_DEVICES="1,2")
+        self.compare(HIP_VISIBLE_DEVICES="", CUDA_VISIBLE_DEVICES="2")
+        self.compare(GPU_DEVICE_ORDINAL="2,1")
+        self.compare(ROCR_VISIBLE_DEVICES="3,1")
+        self.compare(ROCR_VISIBLE_DEVICES="3,1", HIP_VISIBLE_DEVICES="1")
+        self.compare(ROCR_VISIBLE_DEVICES=uuids)
+        # where HIP takes no UUIDs the program sees no device, and has nothing to trace
+        plain, _ = self.untraced([DEVICES], gpus=4, env={"HIP_VISIBLE_DEVICES": uuids})
+        if plain.code == 0:
+            self.compare(HIP_VISIBLE_DEVICES=uuids)
+
+    @need(DEVICES)
+    def test_ranks(self):
+        """Each rank's GPU is its number 0, and another one."""
+        script = self.path("ranks.sh")
+        script.write_text(f"""#!/bin/sh
+for rank in 0 1 2; do
+	RANK=$rank ROCR_VISIBLE_DEVICES=$rank SLURM_JWT=hush{self.id()} {DEVICES} || exit
+done
+""")
+        script.chmod(0o755)
+        traced, log, trace = self.traced([script], gpus=4)
+        self.assertEqual(traced.code, 0, traced)
+        self.assert_same(log, trace)
+        rows = trace.rows("SELECT p.rank, d.number, d.hip_ordinal, d.node, d.bdf, d.uuid_text"
+                          " FROM wt_device d JOIN wt_process p ON p.id = d.process_id"
+                          " ORDER BY p.rank")
+        self.assertEqual(rows, [(str(rank), 0, 0, rank + 1, (rank + 3) << 8,
+                                 f"GPU-{0x5647505500000000 + rank:016x}") for rank in range(3)])
+        self.assertEqual(trace.rows("SELECT p.rank, s.value FROM wt_setting s JOIN wt_process p"
+                                    " ON p.id = s.process_id WHERE s.name = 'ROCR_VISIBLE_DEVICES'"
+                                    " ORDER BY 1"), [("0", "0"), ("1", "1"), ("2", "2")])
+        db = self.path(f"traced{self.count}.db")
+        self.assertNotIn(f"hush{self.id()}".encode(), db.read_bytes())
+        info = self.run_command([WAVETAP, "info", "--json", db])
+        told = json.loads(info.stdout)
+        self.assertEqual(told["captured"]["devices"], 3)
+        self.assertEqual([d["pci"] for d in told["devices"]],
+                         ["0000:03:00.0", "0000:04:00.0", "0000:05:00.0"])
+        ranks = {s["value"]: s["processes"] for s in told["settings"] if s["name"] == "RANK"}
+        self.assertEqual({value: int(pid) for value, pid in ranks.items()},
+                         dict(trace.rows("SELECT rank, pid FROM wt_process WHERE rank <> ''")))
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ class Examples(Case):
             "segment": "UPDATE wt_shape SET group_bytes = 3 WHERE kind = 1",
             "no times": f"UPDATE wt_op SET start = NULL, duration = NULL WHERE id = {row}",
             "another process": "UPDATE wt_process SET pid = pid + 1",
-            "another device": "UPDATE wt_device SET number = number + 1",
+            "another device": "UPDATE wt_device SET node = node + 1",
             "another queue": "UPDATE wt_queue SET hsa_id = hsa_id + 1000",
             "a copy's size": "UPDATE wt_copy SET bytes = bytes + 1 WHERE bytes IS NOT NULL",
         }

@@ -13,7 +13,7 @@ CREATE TABLE wt_run(id INTEGER PRIMARY KEY, origin_ns INTEGER);
 CREATE TABLE wt_string(id INTEGER PRIMARY KEY, string TEXT);
 CREATE TABLE wt_process(id INTEGER PRIMARY KEY, parent_id INTEGER, pid INTEGER, joined INTEGER,
   forked INTEGER, exit_kind INTEGER, command TEXT);
-CREATE TABLE wt_device(id INTEGER PRIMARY KEY, number INTEGER);
+CREATE TABLE wt_device(id INTEGER PRIMARY KEY, node INTEGER);
 CREATE TABLE wt_queue(id INTEGER PRIMARY KEY, hsa_id INTEGER);
 CREATE TABLE wt_stream(id INTEGER PRIMARY KEY, number INTEGER);
 CREATE TABLE wt_symbol(id INTEGER PRIMARY KEY, name_id INTEGER);
@@ -28,7 +28,7 @@ CREATE TABLE wt_op(id INTEGER PRIMARY KEY, start INTEGER, duration INTEGER, shap
 CREATE TABLE wt_lost(id INTEGER PRIMARY KEY, cause TEXT, count INTEGER);
 INSERT INTO wt_run VALUES(1, 1000);
 INSERT INTO wt_process VALUES(1, NULL, 42, 0, 0, 1, 'x');
-INSERT INTO wt_device VALUES(1, 0);
+INSERT INTO wt_device VALUES(1, 1);
 INSERT INTO wt_queue VALUES(1, 7);
 INSERT INTO wt_string VALUES(1, 'scale.kd');
 INSERT INTO wt_symbol VALUES(1, 1);
@@ -121,7 +121,7 @@ class Oracle(unittest.TestCase):
                              " WHERE id = 5",
                 "never executed": "UPDATE wt_op SET packet = 99 WHERE id = 5",
                 "process": "UPDATE wt_process SET pid = 43",
-                "device": "UPDATE wt_device SET number = 1",
+                "device": "UPDATE wt_device SET node = 2",
                 "queue": "UPDATE wt_queue SET hsa_id = 8",
                 "copy dropped": "DELETE FROM wt_op WHERE id = 100",
                 "copy twice": "INSERT INTO wt_op SELECT 101, start, duration, shape_id, lane_id,"

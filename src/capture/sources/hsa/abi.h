@@ -24,7 +24,7 @@ struct hsa_handle {
 	uint64_t handle;
 };
 typedef struct hsa_handle hsa_agent, hsa_signal, hsa_executable, hsa_symbol, hsa_loaded_code,
-	hsa_code_reader;
+	hsa_code_reader, hsa_isa, hsa_pool;
 
 struct hsa_queue {
 	uint32_t type;
@@ -131,6 +131,8 @@ static_assert(offsetof(struct hsa_api_table, amd_ext) == 24, "HsaApiTable");
 	X(hsa_system_get_major_extension_table, 98)                                          \
 	X(hsa_signal_silent_store_relaxed, 102)                                              \
 	X(hsa_signal_silent_store_screlease, 103)                                            \
+	X(hsa_agent_iterate_isas, 108)                                                       \
+	X(hsa_isa_get_info_alt, 109)                                                         \
 	X(hsa_executable_load_agent_code_object, 120)                                        \
 	X(hsa_executable_iterate_agent_symbols, 123)
 
@@ -140,6 +142,8 @@ static_assert(offsetof(struct hsa_api_table, amd_ext) == 24, "HsaApiTable");
 	X(hsa_amd_profiling_async_copy_enable, 3)                                            \
 	X(hsa_amd_profiling_get_async_copy_time, 5)                                          \
 	X(hsa_amd_profiling_convert_tick_to_system_domain, 6)                                \
+	X(hsa_amd_memory_pool_get_info, 11)                                                  \
+	X(hsa_amd_agent_iterate_memory_pools, 12)                                            \
 	X(hsa_amd_memory_async_copy, 15)                                                     \
 	X(hsa_amd_memory_lock, 20)                                                           \
 	X(hsa_amd_memory_unlock, 21)                                                         \
@@ -162,16 +166,42 @@ enum hsa_amd_index { HSA_AMD_ENTRIES(X) };
 /* hsa_agent_get_info attributes */
 enum hsa_agent_info {
 	HSA_AGENT_NAME = 0,	/* char[64] */
+	HSA_AGENT_WAVEFRONT_SIZE = 6, /* here and below uint32_t, unless another type is given */
+	HSA_AGENT_WORKGROUP_MAX = 8,
 	HSA_AGENT_NODE = 16,	/* uint32_t */
 	HSA_AGENT_DEVICE = 17,	/* uint32_t: 0 CPU, 1 GPU */
+	HSA_AGENT_CACHES = 18,	/* uint32_t[4], bytes by level */
+	HSA_AGENT_CHIP_ID = 0xa000,
 	HSA_AGENT_COMPUTE_UNITS = 0xa002,
 	HSA_AGENT_CLOCK_MHZ = 0xa003,
 	HSA_AGENT_DRIVER_NODE = 0xa004,
 	HSA_AGENT_BDFID = 0xa006,
+	HSA_AGENT_MEMORY_WIDTH = 0xa007,
+	HSA_AGENT_MEMORY_CLOCK_MHZ = 0xa008,
 	HSA_AGENT_PRODUCT_NAME = 0xa009, /* char[64] */
+	HSA_AGENT_WAVES_PER_CU = 0xa00a,
+	HSA_AGENT_SIMDS_PER_CU = 0xa00b,
+	HSA_AGENT_SHADER_ENGINES = 0xa00c,
+	HSA_AGENT_DOMAIN = 0xa00f,
 	HSA_AGENT_UUID = 0xa011,	 /* char[21] "GPU-<16 hex>" */
+	HSA_AGENT_ASIC_REVISION = 0xa012,
+	HSA_AGENT_XCC_CNT = 0xa111, /* since ROCm 5.6 */
 };
 #define HSA_DEVICE_GPU 1u
+
+/* hsa_amd_memory_pool_get_info attributes, segments */
+enum hsa_pool_info {
+	HSA_POOL_SEGMENT = 0, /* uint32_t */
+	HSA_POOL_SIZE = 2,    /* size_t */
+};
+#define HSA_SEGMENT_GLOBAL 0u
+#define HSA_SEGMENT_GROUP  3u
+
+/* hsa_isa_get_info_alt attributes */
+enum hsa_isa_info {
+	HSA_ISA_NAME_LENGTH = 0, /* uint32_t */
+	HSA_ISA_NAME = 1,	 /* char[] "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-" */
+};
 
 /* hsa_executable_symbol_get_info attributes */
 enum hsa_symbol_info {
@@ -205,6 +235,12 @@ struct hsa_copy_time {
 typedef hsa_status hsa_iterate_agents_fn(hsa_status (*)(hsa_agent, void *), void *);
 typedef hsa_status hsa_agent_get_info_fn(hsa_agent, uint32_t, void *);
 typedef hsa_status hsa_system_get_info_fn(uint32_t, void *);
+typedef hsa_status hsa_agent_iterate_isas_fn(
+	hsa_agent, hsa_status (*)(hsa_isa, void *), void *);
+typedef hsa_status hsa_isa_get_info_alt_fn(hsa_isa, uint32_t, void *);
+typedef hsa_status hsa_amd_memory_pool_get_info_fn(hsa_pool, uint32_t, void *);
+typedef hsa_status hsa_amd_agent_iterate_memory_pools_fn(
+	hsa_agent, hsa_status (*)(hsa_pool, void *), void *);
 typedef hsa_status hsa_queue_create_fn(hsa_agent, uint32_t, uint32_t,
 	void (*)(hsa_status, struct hsa_queue *, void *), void *, uint32_t, uint32_t,
 	struct hsa_queue **);

@@ -16,6 +16,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "capture/files.h"
+
 #define TRIES         5
 #define TIGHT_NS      2000u        /* no better is to be had from a bus */
 #define FOLLOWS_TICKS (1ull << 34) /* more than the self-test may take, at a GHz */
@@ -29,16 +31,10 @@ struct kfd_clock_counters {
 
 uint32_t wt_counter__of_node(uint32_t node)
 {
-	char path[64], text[16] = "";
-	int fd;
+	char path[64], text[16];
 
 	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/topology/nodes/%u/gpu_id", node);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = 0;
-	close(fd);
+	wt_files__read(path, text, sizeof(text));
 	return (uint32_t)strtoul(text, NULL, 10);
 }
 

@@ -12,78 +12,89 @@
 #define JUDGE_NS   1000000 /* over less, readings do not tell of a rate */
 #define SPAN_TICKS 100000000ull /* distance of the two ticks that give the rate */
 
-static void get(hsa_agent agent, uint32_t what, void *value)
-{
-	CORE(hsa_agent_get_info, hsa_agent_get_info_fn)(agent, what, value);
-}
-
 /*
  * A device keeps its number when the runtime is started again and hands out
- * other agents; it is told of once. Under the lock. False: known already.
+ * other agents; it is told of once. Under the lock. False: there are too many.
  */
-static bool give_number(struct wt_device *device, const struct wt_rec_device *rec)
+static bool give_number(struct wt_device *device, const struct wt_rec_device *rec, bool *fresh)
 {
 	static struct {
 		uint32_t node, bdf;
 	} known[HSA_DEVICES];
 	static uint32_t known_cnt;
 
+	*fresh = false;
 	for (uint32_t i = 0; i < known_cnt; i++)
 		if (known[i].node == rec->node && known[i].bdf == rec->bdf) {
 			device->number = i;
-			return false;
+			return true;
 		}
-	device->number = known_cnt;
 	if (known_cnt == HSA_DEVICES)
 		return false;
+	*fresh = true;
+	device->number = known_cnt;
 	known[known_cnt].node = rec->node;
 	known[known_cnt++].bdf = rec->bdf;
 	return true;
 }
 
-static void announce(struct wt_device *device)
-{
-	struct wt_rec_device rec = {
-		.rec = {.type = WT_REC_DEVICE},
-		.agent = device->agent.handle,
-		.node = UINT32_MAX,
-		.bdf = UINT32_MAX,
-	};
-	char name[64] = "", product[64] = "", uuid[64] = "";
+struct gpus {
+	hsa_agent agents[HSA_DEVICES];
+	uint32_t cnt; /* may be more */
+};
 
-	get(device->agent, HSA_AGENT_DRIVER_NODE, &rec.node);
-	get(device->agent, HSA_AGENT_BDFID, &rec.bdf);
-	if (rec.node != UINT32_MAX)
-		device->kfd_id = wt_counter__of_node(rec.node);
-	if (!give_number(device, &rec))
-		return;
-	rec.rec.id = device->number;
-	get(device->agent, HSA_AGENT_NAME, name);
-	get(device->agent, HSA_AGENT_PRODUCT_NAME, product);
-	get(device->agent, HSA_AGENT_UUID, uuid);
-	get(device->agent, HSA_AGENT_COMPUTE_UNITS, &rec.compute_units);
-	get(device->agent, HSA_AGENT_CLOCK_MHZ, &rec.clock_mhz);
-	if (!strncmp(uuid, "GPU-", 4))
-		rec.uuid = strtoull(uuid + 4, NULL, 16);
-	name[sizeof(name) - 1] = product[sizeof(product) - 1] = 0;
-	snprintf(rec.arch, sizeof(rec.arch), "%.*s", (int)sizeof(rec.arch) - 1, name);
-	snprintf(rec.name, sizeof(rec.name), "%s", product);
-	wt_define(&rec.rec, sizeof(rec), NULL, 0);
+static hsa_status on_agent(hsa_agent agent, void *arg)
+{
+	struct gpus *gpus = arg;
+	uint32_t kind = 0;
+
+	CORE(hsa_agent_get_info, hsa_agent_get_info_fn)(agent, HSA_AGENT_DEVICE, &kind);
+	if (kind != HSA_DEVICE_GPU)
+		return HSA_OK;
+	if (gpus->cnt < HSA_DEVICES)
+		gpus->agents[gpus->cnt] = agent;
+	gpus->cnt++;
+	return HSA_OK;
 }
 
-static hsa_status on_agent(hsa_agent agent, void *unused)
+static bool add(hsa_agent agent, uint32_t index, uint32_t shown_cnt)
 {
-	uint32_t kind = 0, cnt = atomic_load_explicit(&wt_hsa.device_cnt, memory_order_relaxed);
+	uint32_t cnt = atomic_load_explicit(&wt_hsa.device_cnt, memory_order_relaxed);
+	struct wt_device *device = &wt_hsa.devices[cnt];
+	struct wt_rec_device rec;
+	bool fresh;
 
-	(void)unused;
-	get(agent, HSA_AGENT_DEVICE, &kind);
-	if (kind != HSA_DEVICE_GPU || cnt == HSA_DEVICES)
-		return HSA_OK;
-	wt_hsa.devices[cnt] = (struct wt_device){.agent = agent};
-	announce(&wt_hsa.devices[cnt]);
+	*device = (struct wt_device){.agent = agent};
+	wt_device__describe(agent, &rec);
+	if (!give_number(device, &rec, &fresh))
+		return false;
+	if (rec.node != UINT32_MAX)
+		device->kfd_id = wt_counter__of_node(rec.node);
+	rec.rec.id = device->number;
+	rec.index = index;
+	rec.shown_cnt = shown_cnt;
+	if (fresh)
+		wt_define(&rec.rec, sizeof(rec), NULL, 0);
 	/* release: the entry is whole before it is counted */
 	atomic_store_explicit(&wt_hsa.device_cnt, cnt + 1, memory_order_release);
-	return HSA_OK;
+	return true;
+}
+
+static void find_all(void)
+{
+	struct gpus gpus = {.cnt = 0};
+	uint32_t added = 0;
+	char text[96];
+
+	CORE(hsa_iterate_agents, hsa_iterate_agents_fn)(on_agent, &gpus);
+	for (uint32_t i = 0; i < gpus.cnt && i < HSA_DEVICES; i++)
+		added += add(gpus.agents[i], i, gpus.cnt);
+	wt_hsa.unknown_device_cnt = gpus.cnt - added;
+	if (added == gpus.cnt)
+		return;
+	snprintf(text, sizeof(text), "of %u GPUs, %u are not recorded: more than %u are not known",
+		gpus.cnt, gpus.cnt - added, HSA_DEVICES);
+	wt_define__status("hsa", 2, text);
 }
 
 /* Once a start of the runtime; the first queue, module or copy asks for it. */
@@ -96,7 +107,8 @@ void wt_devices__find(void)
 	wt_lock__take(lock, &hold);
 	if (found_load != wt_hsa.load_cnt) {
 		atomic_store_explicit(&wt_hsa.device_cnt, 0, memory_order_relaxed);
-		CORE(hsa_iterate_agents, hsa_iterate_agents_fn)(on_agent, NULL);
+		wt_versions__tell();
+		find_all();
 		AMD(hsa_amd_profiling_async_copy_enable, hsa_amd_profiling_async_copy_enable_fn)
 		(true);
 		found_load = wt_hsa.load_cnt;

@@ -4,6 +4,8 @@
  *
  *   tool.c	OnLoad/OnUnload: takes the tables, replaces entries
  *   devices.c	GPUs and pairs of their clocks
+ *   describe.c	what is known of a GPU
+ *   versions.c	what runs below
  *   counters.c	the driver's word on a clock
  *   queue.c	virtual write index: reserve, patch at the doorbell, hand on
  *   slots.c	a queue's slot table
@@ -26,7 +28,7 @@
 
 #define HSA_CORE_MAX 128
 #define HSA_AMD_MAX  96
-#define HSA_DEVICES  64
+#define HSA_DEVICES  256 /* eight cards of 32 partitions */
 
 /* A counter and CLOCK_BOOTTIME at one moment. */
 struct wt_reading {
@@ -55,6 +57,7 @@ struct wt_hsa {
 	void *amd_fn[HSA_AMD_MAX];   /* originals, in the old order's numbering */
 	struct wt_device devices[HSA_DEVICES];
 	_Atomic uint32_t device_cnt;
+	uint32_t unknown_device_cnt; /* GPUs for which there is no room */
 	_Atomic uint32_t code_generation;
 };
 
@@ -90,6 +93,13 @@ void wt_devices__sample_all(uint32_t gap_ns);
 
 /* The runtime's conversions of this GPU's stamps can be believed. */
 bool wt_device__runtime_holds(uint32_t number);
+
+/* ---- describe.c ---- */
+/* Fills in what the runtime and the driver say of the device; the rest is marked as not known. */
+void wt_device__describe(hsa_agent agent, struct wt_rec_device *rec);
+
+/* ---- versions.c ---- */
+void wt_versions__tell(void); /* once a process */
 
 /* ---- counters.c ---- */
 uint32_t wt_counter__of_node(uint32_t node); /* the driver's number of a GPU; 0: none */

@@ -693,8 +693,11 @@ static struct wt_vq *adopt(struct hsa_queue *queue, hsa_agent agent, enum wt_que
 	}
 	wt_devices__find();
 	device = wt_device__of(agent);
-	if (!device)
+	if (!device) {
+		if (wt_hsa.unknown_device_cnt)
+			wt_define__status("hsa", 2, "a queue is not followed: its GPU is not known");
 		return NULL;
+	}
 	why = unfit(queue, mode);
 	vq = why ? NULL : new_vq();
 	if (!vq) {
