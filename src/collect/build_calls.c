@@ -273,6 +273,16 @@ static const char *left_out_name(uint32_t api)
 					   : wt_api__name(api);
 }
 
+/* What compiled code calls by itself is not what the program's author calls. */
+static const char *left_out_domain(uint32_t api)
+{
+	if (api >= WT_LEFT_OUT_COPY)
+		return "gpu";
+	return api < WT_HIP_CNT && wt_hip_functions[api].class == WT_API_CLASS_COMPILER
+		       ? "compiler"
+		       : "hip";
+}
+
 /* Written again where the end of a process had to be: the first counts. */
 int wt_build__left_out(struct wt_build *build, struct wt_build_process *process,
 	const struct wt_frame_left_out *calls, size_t cnt)
@@ -288,7 +298,7 @@ int wt_build__left_out(struct wt_build *build, struct wt_build_process *process,
 		rc = wt_store__add_unrecorded(
 			build->store, &(struct wt_store_unrecorded){
 					      .process_id = process->id,
-					      .domain = call.api >= WT_LEFT_OUT_COPY ? "gpu" : "hip",
+					      .domain = left_out_domain(call.api),
 					      .name = left_out_name(call.api),
 					      .count = call.cnt,
 				      });
