@@ -301,6 +301,18 @@ class Info(Case):
         self.assertEqual(data["processes"][1]["parent_pid"], 100)
         self.assertIsNone(data["processes"][1]["ran_ns"])
         self.assertEqual(data["devices"][0]["uuid"], "f00000000000abce")
+        self.assertEqual([(d["hip_ordinal"], d["uuid_text"], d["pci"], d["memory_bytes"],
+                           d["asic_revision"]) for d in data["devices"]],
+                         [(0, "GPU-f00000000000abce", "0000:41:01.0", 68702699520, None),
+                          (None, None, "0000:41:02.0", 68702699520, None)])
+        pids = [str(process["pid"]) for process in data["processes"]]
+        self.assertEqual([(s["name"], s["value"], s["whole_bytes"], s["processes"])
+                          for s in data["settings"]],
+                         [("ROCR_VISIBLE_DEVICES", "0", None, pids[0]),
+                          ("ROCR_VISIBLE_DEVICES", "1", None, pids[1]),
+                          ("XLA_FLAGS", "", 5000, pids[0]), ("XLA_FLAGS", "", None, pids[1])])
+        self.assertEqual({v["version"]: v["processes"] for v in data["versions"]},
+                         {"7.2.1": pids[0], None: pids[1]})
         self.assertEqual(data["clocks"][0]["worst_uncertainty_ns"], 120)
         self.assertEqual(sum(row["count"] for row in data["left_out"]), 4)
         self.assertEqual(json.loads(self.out("info", self.rpd, "--json"))["schema"], "rpd")

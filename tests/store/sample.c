@@ -56,7 +56,24 @@ static void add_definitions(struct wt_store *store)
 						    .compute_units = 104,
 						    .clock_mhz = 1700,
 						    .arch = "gfx90a",
-						    .name = "AMD Instinct MI210"});
+						    .name = "AMD Instinct MI210",
+						    .hip_ordinal = id == 1 ? 0 : UINT32_MAX,
+						    .isa = "gfx90a:sramecc+:xnack-",
+						    .uuid_text = id == 1 ? "GPU-f00000000000abce" : "",
+						    .partition = UINT32_MAX,
+						    .memory_bytes = 68702699520ull,
+						    .asic_revision = UINT32_MAX});
+		wt_store__add_setting(store, &(struct wt_store_setting){.process_id = id,
+						     .name = "ROCR_VISIBLE_DEVICES",
+						     .value = id == 1 ? "0" : "1",
+						     .whole_bytes = WT_ABSENT});
+		wt_store__add_setting(store, &(struct wt_store_setting){.process_id = id,
+						     .name = "XLA_FLAGS",
+						     .value = "",
+						     .whole_bytes = id == 1 ? 5000 : WT_ABSENT});
+		wt_store__add_version(store, &(struct wt_store_version){.process_id = id,
+						     .part = "hip",
+						     .version = id == 1 ? "7.2.1" : ""});
 		wt_store__add_queue(store, &(struct wt_store_queue){.id = id,
 						   .process_id = id,
 						   .device_id = id,
