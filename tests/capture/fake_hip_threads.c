@@ -15,7 +15,7 @@ static void *begin(void *object)
 	return run(arg);
 }
 
-__attribute__((visibility("default"))) pthread_t fake_hip__thread(
+__attribute__((visibility("default"))) pthread_t FAKE_HIP_THREAD(
 	void *object, void *(*run)(void *), void *arg)
 {
 	pthread_t thread;

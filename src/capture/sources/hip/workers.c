@@ -41,6 +41,7 @@ static _Atomic uint32_t used_generation;
 static __thread struct {
 	uint64_t call; /* wt_tls.call_cnt */
 	uint32_t cnt;
+	bool inside; /* this HIP has a worker's object inside the stream's */
 	struct {
 		pthread_t thread;
 		uint64_t object;
@@ -139,13 +140,14 @@ static uint32_t default_stream(struct wt_tls *tls, enum wt_api_class class)
 	return here && (named || !tls->stream) ? number : number | ONE_GPU;
 }
 
-static void made_in_call(struct wt_tls *tls, pthread_t thread, void *object)
+static void made_in_call(struct wt_tls *tls, pthread_t thread, void *object, bool inside)
 {
 	const struct wt_hip_function *api = &wt_hip_functions[tls->in_call - 1];
 	uint32_t number;
 
 	if (mine.call != tls->call_cnt) {
 		mine.call = tls->call_cnt;
+		mine.inside = inside;
 		mine.cnt = 0;
 	}
 	if (mine.cnt < MADE_MAX) {
@@ -168,30 +170,32 @@ static void made_in_call(struct wt_tls *tls, pthread_t thread, void *object)
 
 void wt_workers__created(struct wt_tls *tls, void *handle, uint32_t number)
 {
-	static _Atomic bool inside_seen; /* this HIP has the worker's object inside the stream's */
-
 	if (mine.call != tls->call_cnt || !number)
 		return;
 	for (uint32_t i = 0; i < mine.cnt && i < MADE_MAX; i++)
-		if (mine.made[i].object - (uint64_t)handle < OBJECT_BYTES) {
-			atomic_store_explicit(&inside_seen, true, memory_order_relaxed);
+		if (mine.inside ? mine.made[i].object - (uint64_t)handle < OBJECT_BYTES
+				: mine.cnt == 1)
 			bind(mine.made[i].thread, number);
-			mine.cnt = 0;
-			return;
-		}
-	if (mine.cnt == 1 && !atomic_load_explicit(&inside_seen, memory_order_relaxed))
-		bind(mine.made[0].thread, number);
 	mine.cnt = 0;
 }
 
 /* ---- the function ------------------------------------------------------------------ */
 
-static bool begins_in_hip(void *(*start)(void *))
+/* inside: of HIP 6 or newer. */
+static bool begins_in_hip(void *(*start)(void *), bool *inside)
 {
+	static const char library[] = "/libamdhip64.so";
+	const char *name;
 	Dl_info info;
 
-	return dladdr((void *)start, &info) && info.dli_fname &&
-	       strstr(info.dli_fname, "/libamdhip64.");
+	if (!dladdr((void *)start, &info) || !info.dli_fname)
+		return false;
+	name = strstr(info.dli_fname, library);
+	if (!name)
+		return false;
+	name += sizeof(library) - 1;
+	*inside = name[0] == '.' && (name[1] >= '6' || (name[1] && name[2] >= '0'));
+	return true;
 }
 
 wt_export int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
@@ -202,6 +206,7 @@ wt_export int pthread_create(pthread_t *restrict thread, const pthread_attr_t *r
 		(__typeof__(real))atomic_load_explicit(&original, memory_order_relaxed);
 	struct wt_tls *tls = &wt_tls;
 	int ret, saved;
+	bool inside;
 
 	if (wt_unlikely(!real)) {
 		real = (__typeof__(real))wt_dl__next("pthread_create");
@@ -213,8 +218,8 @@ wt_export int pthread_create(pthread_t *restrict thread, const pthread_attr_t *r
 	if (wt_likely(!tls->in_call) || ret || !arg)
 		return ret;
 	saved = errno;
-	if (wt_recording_now() && begins_in_hip(start))
-		made_in_call(tls, *thread, arg);
+	if (wt_recording_now() && begins_in_hip(start, &inside))
+		made_in_call(tls, *thread, arg, inside);
 	errno = saved;
 	return ret;
 }
