@@ -276,8 +276,11 @@ static bool is_readable(struct vg_queue *q, uint64_t va, uint64_t bytes)
 {
 	if (va - q->args_base < q->args_size && bytes <= q->args_base + q->args_size - va)
 		return true;
-	return vg_mem__range(va, &q->args_base, &q->args_size) &&
-	       bytes <= q->args_base + q->args_size - va;
+	if (!vg_mem__range(va, &q->args_base, &q->args_size)) {
+		q->args_size = 0;
+		return vg_mem__covers(va, bytes); /* asked each time: it may be gone soon */
+	}
+	return bytes <= q->args_base + q->args_size - va;
 }
 
 static void describe_dispatch(struct vg_queue *q, struct vg_rec *r,

@@ -82,6 +82,7 @@ void vg_conf__load(struct vg_conf *conf)
 	conf->kfd_minor = (int)env_long("VGPU_KFD_MINOR", 0, 99, 17);
 	conf->always_stamp = env_long("VGPU_ALWAYS_STAMP", 0, 1, 0);
 	conf->strict_doorbell = env_long("VGPU_STRICT_DOORBELL", 0, 1, 0);
+	conf->svm = env_long("VGPU_SVM", 0, 1, 1);
 	conf->log = env("VGPU_LOG");
 	conf->fault = env("VGPU_FAULT");
 	conf->kernels = env("VGPU_KERNELS");

@@ -337,6 +337,7 @@ static const struct {
 	[0x1c] = {"GET_DMABUF_INFO", get_dmabuf_info},
 	[0x1d] = {"IMPORT_DMABUF", import_dmabuf},
 	[0x1e] = {"ALLOC_QUEUE_GWS", alloc_gws},
+	[0x20] = {"SVM", nothing},
 	[0x21] = {"SET_XNACK_MODE", set_xnack_mode},
 	[0x23] = {"AVAILABLE_MEMORY", available_memory},
 	[0x24] = {"EXPORT_DMABUF", export_dmabuf},
@@ -357,7 +358,9 @@ int vg_kfd__ioctl(unsigned long request, void *arg)
 	memset(&a, 0, sizeof a);
 	if (size)
 		memcpy(&a, arg, size);
-	err = known ? calls[nr].run(&a) : -ENOTTY;
+	err = !known                          ? -ENOTTY
+	      : nr == _IOC_NR(AMDKFD_IOC_SVM) ? vg_svm__call(&a, size) /* ends in an array */
+					      : calls[nr].run(&a);
 	if (size) /* after a failure too, as the driver does */
 		memcpy(arg, &a, size);
 	TRACE(1, "kfd %s (0x%02x, %u bytes) = %d", known ? calls[nr].name : "?", nr, size, err);

@@ -91,8 +91,10 @@ static struct buffer *new_buffer(struct vg_mem_state *s, enum kind kind, const s
 	if (bo->file >= 0 && kind != MAPPED)
 		b->bo.offset = (uint64_t)number_of(s, b) << OFFSET_BITS;
 	/* Handles of memory without an address lie above the address space. */
-	if (kind != GEM && bo->va && bo->va < USER_SPACE)
+	if (kind != GEM && bo->va && bo->va < USER_SPACE) {
 		vg_ranges__add(&s->ranges, bo->va, bo->size, number_of(s, b));
+		vg_svm__forget(bo->va, bo->size);
+	}
 	return b;
 }
 
@@ -194,14 +196,30 @@ bool vg_mem__covers(uint64_t va, uint64_t size)
 
 	/* mapped one behind the other, several buffers are one range */
 	for (;;) {
-		if (!vg_mem__range(va, &base, &room))
+		if (vg_mem__range(va, &base, &room))
+			room -= va - base;
+		else if (!(room = vg_svm__room(va, size)))
 			return false;
-		room -= va - base;
 		if (size <= room)
 			return true;
 		va += room;
 		size -= room;
 	}
+}
+
+bool vg_mem__overlaps(uint64_t va, uint64_t size)
+{
+	struct vg_mem_state *s = state();
+	struct buffer *b;
+	bool found;
+
+	if (!s)
+		return false;
+	vg_lock(&s->lock);
+	b = by_number(s, vg_ranges__from(&s->ranges, va, 0));
+	found = vg_ranges__find(&s->ranges, va) || (b && b->bo.va - va < size);
+	vg_unlock(&s->lock);
+	return found;
 }
 
 int vg_mem__vram_gpu(uint64_t va)

@@ -400,10 +400,11 @@ uint32_t vg_model__array_cus(const struct vg_model *m, uint32_t array)
 }
 
 /*
- * Left out: the debugger (15 to 18, 30), the SVM interface (27) and the reset of single queues
- * (31). 29, firmware fit for the debugger, stays: without it the runtime never closes the device.
+ * Left out: the debugger (15 to 18, 30), the reset of single queues (31), and the SVM interface
+ * (27) if there is none. 29, firmware fit for the debugger, stays: without it the runtime never
+ * closes the device.
  */
-uint32_t vg_model__capability(const struct vg_model *m)
+uint32_t vg_model__capability(const struct vg_model *m, bool svm)
 {
-	return m->capability & ~(15u << 15 | 1u << 27 | 3u << 30);
+	return m->capability & ~(15u << 15 | (svm ? 0u : 1u << 27) | 3u << 30);
 }

@@ -53,6 +53,6 @@ uint32_t vg_model__array_cnt(const struct vg_model *m); /* shader arrays of the 
 /* Active compute units of shader array `array` of an XCC: the first `cnt` of cu_per_array. */
 uint32_t vg_model__array_cus(const struct vg_model *m, uint32_t array);
 /* Bits of the topology's capability word that the virtual GPU stands up to. */
-uint32_t vg_model__capability(const struct vg_model *m);
+uint32_t vg_model__capability(const struct vg_model *m, bool svm);
 
 #endif

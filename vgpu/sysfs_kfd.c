@@ -118,8 +118,10 @@ static int put_caches(struct vg_tree *t, int node, const struct vg_model *m, uin
 
 /* ---- the GPU ---- */
 
-static void put_gpu(struct vg_tree *t, int i, int gpu_cnt, const struct vg_model *m)
+static void put_gpu(struct vg_tree *t, int i, const struct vg_conf *conf)
 {
+	const struct vg_model *m = conf->model;
+	int gpu_cnt = conf->gpu_cnt;
 	uint32_t arrays = vg_model__array_cnt(m);
 	uint32_t first_cu = FIRST_SIMD + (uint32_t)i * arrays * m->cu_per_array;
 	int node = i + 1, caches = put_caches(t, node, m, first_cu);
@@ -148,8 +150,8 @@ static void put_gpu(struct vg_tree *t, int i, int gpu_cnt, const struct vg_model
 		m->cu_per_array, m->simd_per_cu, m->gfx_target_version, m->device_id,
 		VG_PCI_BUS(i) << 8, VG_MINOR0 + i, xgmi && peers ? VG_HIVE_ID : 0, m->sdma_cnt,
 		m->sdma_xgmi_cnt, m->sdma_queues, m->cp_queues, m->sclk_max, m->mec_fw,
-		vg_model__capability(m), m->debug_prop, m->sdma_fw, VG_UNIQUE_ID(i), m->xcc_cnt,
-		CPU_MHZ);
+		vg_model__capability(m, conf->svm), m->debug_prop, m->sdma_fw, VG_UNIQUE_ID(i),
+		m->xcc_cnt, CPU_MHZ);
 	/* heap_type 1: all of it visible to the host (large BAR) */
 	vg_tree__in(t, dir, "mem_banks/0/properties",
 		"heap_type 1\nsize_in_bytes %llu\nflags 0\nwidth %u\nmem_clk_max %u\n",
@@ -166,5 +168,5 @@ void vg_sysfs__kfd(struct vg_tree *t, const struct vg_conf *conf)
 	vg_tree__link(t, "/sys/class/kfd/kfd", "../../devices/virtual/kfd/kfd");
 	put_cpu(t, conf->gpu_cnt);
 	for (int i = 0; i < conf->gpu_cnt; i++)
-		put_gpu(t, i, conf->gpu_cnt, conf->model);
+		put_gpu(t, i, conf);
 }

@@ -71,6 +71,7 @@ struct vg_conf {
 	int kfd_minor;
 	bool always_stamp;
 	bool strict_doorbell;
+	bool svm;        /* there is the SVM call */
 	const char *log; /* NULL: no log */
 	struct vg_clock clock;
 	const char *fault, *kernels; /* VGPU_FAULT, VGPU_KERNELS */
@@ -144,7 +145,8 @@ struct kfd_ioctl_alloc_memory_of_gpu_args;
 int vg_mem__alloc(struct kfd_ioctl_alloc_memory_of_gpu_args *args);
 int vg_mem__free(uint64_t handle);
 bool vg_mem__range(uint64_t va, uint64_t *base, uint64_t *size);
-bool vg_mem__covers(uint64_t va, uint64_t size);
+bool vg_mem__covers(uint64_t va, uint64_t size);   /* of buffers or of the program's own memory */
+bool vg_mem__overlaps(uint64_t va, uint64_t size); /* with a buffer */
 int vg_mem__vram_gpu(uint64_t va); /* whose own memory it is, -1: the host's */
 uint64_t vg_mem__vram_used(int gpu);
 
@@ -174,6 +176,14 @@ struct abi_kfd_ipc_export;
 struct abi_kfd_ipc_import;
 int vg_mem__ipc_export(struct abi_kfd_ipc_export *args);
 int vg_mem__ipc_import(struct abi_kfd_ipc_import *args);
+
+/* ---- svm.c: the program's own memory, at its own address ---- */
+
+int vg_svm__call(void *arg, uint32_t bytes);        /* a struct kfd_ioctl_svm_args; 0 or -errno */
+void vg_svm__forget(uint64_t start, uint64_t size); /* something else lies there now */
+/* How many bytes from va on a GPU may reach, looking for so many: 0, none; they may be gone soon.
+ */
+uint64_t vg_svm__room(uint64_t va, uint64_t most);
 
 /* GPU virtual address to host pointer. */
 void *vg_va(uint64_t va, struct vg_va_cache *cache);
@@ -512,6 +522,7 @@ int vg_drm__info(int gpu, void *arg);
 #define VG_MAX_EVENTS 8192 /* upper half: not of the signal type */
 
 struct vg_mem_state;
+struct vg_svm_state;
 struct vg_file_state;
 struct vg_event_state;
 struct vg_code_state;
@@ -541,6 +552,7 @@ struct vg_proc {
 	_Atomic uint32_t runtime_enabled; /* kfd.c */
 
 	struct vg_mem_state *mem;
+	struct vg_svm_state *svm;
 	struct vg_file_state *file;
 	struct vg_event_state *event;
 	struct vg_code_state *code;

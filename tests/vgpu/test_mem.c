@@ -194,6 +194,145 @@ static void ranges(void **state)
 	assert_int_equal(vg_ranges__find(&r, UINT64_MAX), 0);
 }
 
+/* The SVM call with so many attributes, {type, value} each; they are changed as it changes them. */
+static int svm(uint32_t op, void *at, uint64_t size, uint32_t attr[][2], uint32_t cnt)
+{
+	uint32_t room[32] = {0};
+	struct kfd_ioctl_svm_args *a = (struct kfd_ioctl_svm_args *)room;
+	int err;
+
+	a->start_addr = (uintptr_t)at;
+	a->size = size;
+	a->op = op;
+	a->nattr = cnt;
+	memcpy(a->attrs, attr, cnt * sizeof *a->attrs);
+	err = vg_svm__call(a, (uint32_t)(sizeof *a + cnt * sizeof *a->attrs));
+	memcpy(attr, a->attrs, cnt * sizeof *a->attrs);
+	return err;
+}
+
+enum { SET = KFD_IOCTL_SVM_OP_SET_ATTR, GET = KFD_IOCTL_SVM_OP_GET_ATTR, PAGE = 4096 };
+enum {
+	PREFERRED = KFD_IOCTL_SVM_ATTR_PREFERRED_LOC,
+	ACCESS = KFD_IOCTL_SVM_ATTR_ACCESS,
+	IN_PLACE = KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE,
+	NO_ACCESS = KFD_IOCTL_SVM_ATTR_NO_ACCESS,
+	SET_FLAGS = KFD_IOCTL_SVM_ATTR_SET_FLAGS,
+	CLR_FLAGS = KFD_IOCTL_SVM_ATTR_CLR_FLAGS,
+	GRANULARITY = KFD_IOCTL_SVM_ATTR_GRANULARITY,
+};
+
+static void svm_attributes(void **state)
+{
+	unsigned char *p = room(16 * PAGE);
+	uint32_t on[][2] = {{IN_PLACE, VG_GPU_ID(0)}, {CLR_FLAGS, KFD_IOCTL_SVM_FLAG_COHERENT}};
+	uint32_t off[][2] = {{NO_ACCESS, VG_GPU_ID(0)}};
+	uint32_t small[][2] = {{GRANULARITY, 3}, {PREFERRED, VG_GPU_ID(0)}};
+	uint32_t ask[][2] = {{ACCESS, VG_GPU_ID(0)}, {SET_FLAGS, 0}, {CLR_FLAGS, 0},
+		{GRANULARITY, 0}, {PREFERRED, 0}};
+	uint32_t again[5][2];
+
+	(void)state;
+	memcpy(again, ask, sizeof ask);
+	assert_int_equal(svm(GET, p, 16 * PAGE, ask, 5), 0); /* nothing was said of it */
+	assert_int_equal(ask[0][0], NO_ACCESS);
+	assert_int_equal(ask[1][1], KFD_IOCTL_SVM_FLAG_HOST_ACCESS | KFD_IOCTL_SVM_FLAG_COHERENT);
+	assert_int_equal(ask[3][1], 9);
+	assert_int_equal(ask[4][1], KFD_IOCTL_SVM_LOCATION_UNDEFINED);
+	assert_false(vg_mem__covers((uintptr_t)p, 1));
+
+	assert_int_equal(svm(SET, p + 2 * PAGE, 12 * PAGE, on, 2), 0);
+	assert_true(vg_mem__covers((uintptr_t)p + 2 * PAGE + 5, 12 * PAGE - 5));
+	assert_false(vg_mem__covers((uintptr_t)p + 2 * PAGE - 1, 2));
+	assert_false(vg_mem__covers((uintptr_t)p + 14 * PAGE - 1, 2));
+	assert_int_equal(svm(SET, p + 4 * PAGE, PAGE, small, 2), 0);
+	assert_true(vg_mem__covers((uintptr_t)p + 2 * PAGE, 12 * PAGE));
+	memcpy(ask, again, sizeof ask);
+	assert_int_equal(svm(GET, p + 3 * PAGE, 3 * PAGE, ask, 5), 0); /* what is common */
+	assert_int_equal(ask[0][0], IN_PLACE);
+	assert_int_equal(ask[1][1], KFD_IOCTL_SVM_FLAG_HOST_ACCESS);
+	assert_int_equal(ask[2][1], ~(uint32_t)KFD_IOCTL_SVM_FLAG_HOST_ACCESS);
+	assert_int_equal(ask[3][1], 3);
+	assert_int_equal(ask[4][1], KFD_IOCTL_SVM_LOCATION_UNDEFINED);
+	memcpy(ask, again, sizeof ask);
+	assert_int_equal(svm(GET, p + 4 * PAGE, PAGE, ask, 5), 0);
+	assert_int_equal(ask[4][1], VG_GPU_ID(0));
+
+	assert_int_equal(svm(SET, p + 8 * PAGE, PAGE, off, 1), 0);
+	assert_true(vg_mem__covers((uintptr_t)p + 2 * PAGE, 6 * PAGE));
+	assert_false(vg_mem__covers((uintptr_t)p + 2 * PAGE, 6 * PAGE + 1));
+	assert_true(vg_mem__covers((uintptr_t)p + 9 * PAGE, 5 * PAGE));
+
+	vg_svm__forget((uintptr_t)p + 10 * PAGE, PAGE); /* something else is there */
+	assert_false(vg_mem__covers((uintptr_t)p + 10 * PAGE, 1));
+	assert_true(vg_mem__covers((uintptr_t)p + 11 * PAGE, 3 * PAGE));
+	munmap(p, 16 * PAGE);
+	assert_false(vg_mem__covers((uintptr_t)p + 2 * PAGE, 1)); /* gone */
+}
+
+static void svm_refusals(void **state)
+{
+	unsigned char *p = room(4 * PAGE);
+	struct kfd_ioctl_alloc_memory_of_gpu_args a;
+	uint32_t attr[][2] = {{ACCESS, VG_GPU_ID(0)}};
+	uint32_t nobody[][2] = {{ACCESS, 77}}, unknown[][2] = {{8, 0}};
+	uint32_t nowhere[][2] = {{KFD_IOCTL_SVM_ATTR_PREFETCH_LOC, UINT32_MAX}};
+	struct kfd_ioctl_svm_args cut = {(uintptr_t)p, PAGE, SET, 1};
+
+	(void)state;
+	assert_int_equal(svm(SET, p + 1, PAGE, attr, 1), -EINVAL);
+	assert_int_equal(svm(SET, p, PAGE + 1, attr, 1), -EINVAL);
+	assert_int_equal(svm(SET, p, 0, attr, 1), -EINVAL);
+	assert_int_equal(svm(SET, NULL, PAGE, attr, 1), -EINVAL);
+	assert_int_equal(svm(2, p, PAGE, attr, 1), -EINVAL);
+	assert_int_equal(svm(SET, p, PAGE, nobody, 1), -EINVAL);
+	assert_int_equal(svm(SET, p, PAGE, unknown, 1), -EINVAL);
+	assert_int_equal(svm(SET, p, PAGE, nowhere, 1), -EINVAL);
+	assert_int_equal(svm(GET, p, PAGE, unknown, 1), -EINVAL);
+	assert_int_equal(vg_svm__call(&cut, sizeof cut), -EINVAL);
+	a = allocate(PAGE, VRAM, p + PAGE);
+	assert_int_equal(svm(SET, p, 4 * PAGE, attr, 1), -EADDRINUSE);
+	assert_int_equal(svm(SET, p + PAGE, PAGE, attr, 1), -EADDRINUSE);
+	assert_int_equal(svm(SET, p + 2 * PAGE, PAGE, attr, 1), 0);
+	vg_mem__free(a.handle);
+	munmap(p + 3 * PAGE, PAGE);
+	assert_int_equal(svm(SET, p + 2 * PAGE, 2 * PAGE, attr, 1), -EFAULT);
+	munmap(p, 3 * PAGE);
+}
+
+/* Against an attribute for each page. */
+static void svm_pages(void **state)
+{
+	enum { PAGES = 48 };
+	unsigned char *p = room(PAGES * PAGE);
+	uint8_t value[PAGES];
+	uint64_t x = 88172645463325252u;
+
+	(void)state;
+	memset(value, 9, sizeof value);
+	for (int turn = 0; turn < 3000; turn++) {
+		uint32_t first, cnt, least = 64, set[1][2] = {{GRANULARITY, 0}};
+		uint32_t get[1][2] = {{GRANULARITY, 0}};
+
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		first = x % PAGES;
+		cnt = 1 + (x >> 16) % (PAGES - first);
+		set[0][1] = 1 + (x >> 32) % 3;
+		if (x >> 40 & 1)
+			cnt = cnt < 3 ? cnt : 3;
+		assert_int_equal(svm(SET, p + first * PAGE, cnt * PAGE, set, 1), 0);
+		memset(value + first, (int)set[0][1], cnt);
+		first = (x >> 42) % PAGES;
+		cnt = 1 + (x >> 50) % (PAGES - first);
+		for (uint32_t i = first; i < first + cnt; i++)
+			if (value[i] < least)
+				least = value[i];
+		assert_int_equal(svm(GET, p + first * PAGE, cnt * PAGE, get, 1), 0);
+		assert_int_equal(get[0][1], least);
+	}
+	munmap(p, PAGES * PAGE);
+}
+
 static void dmabuf_is_the_memory(void **state)
 {
 	unsigned char *own = room(SIZE), *other = room(SIZE), *plain;
@@ -479,6 +618,9 @@ int main(void)
 		cmocka_unit_test(limits),
 		cmocka_unit_test(many),
 		cmocka_unit_test(ranges),
+		cmocka_unit_test(svm_attributes),
+		cmocka_unit_test(svm_refusals),
+		cmocka_unit_test(svm_pages),
 		cmocka_unit_test(dmabuf_is_the_memory),
 		cmocka_unit_test(hostile_descriptors),
 		cmocka_unit_test(gem_handles),

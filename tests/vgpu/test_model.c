@@ -135,8 +135,8 @@ static void sane(void **state)
 		}
 		assert_int_equal(per_xcc * m->xcc_cnt, m->cu_cnt);
 		/* doorbells of 64 bits: what the rings are made for */
-		assert_int_equal(vg_model__capability(m) >> 12 & 3, 2);
-		assert_int_equal(vg_model__capability(m) >> 27 & 1, 0);
+		assert_int_equal(vg_model__capability(m, true) >> 12 & 3, 2);
+		assert_int_equal(vg_model__capability(m, false) >> 27 & 1, 0);
 		assert_int_equal(m->vram_bytes % (1 << 20), 0);
 		assert_int_equal(m->gfx_target_version / 10000, m->gc >> 16);
 	}

@@ -104,12 +104,6 @@ static inline Op make_op(Rng &rng, Kind kind, Buffer *dst, Buffer *src, bool pla
 	op.width = op.width / op.element * op.element;
 	if (op.rows > 1 && kind == FILL)
 		op.element = 1; // hipMemset2D fills bytes
-#if HIP_VERSION >= 70000000
-	// Its HSA runtime ends the program when two ranges that begin at one address are pinned at
-	// a time: "Failed to deregister host pointer"
-	if (op.width * op.rows >= 4096)
-		op.pinned = true;
-#endif
 	op.dst_pitch = dst ? some_pitch(rng, op.width, op.rows, to) : op.width;
 	op.src_pitch = src || kind == FROM_HOST ? some_pitch(rng, op.width, op.rows, from) : 0;
 	if (dst)
