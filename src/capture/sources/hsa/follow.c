@@ -28,7 +28,7 @@ static void on_packets(const void *packets, uint64_t cnt, uint64_t index, void *
 
 		memcpy(out, in + done, n * sizeof(*out));
 		for (uint64_t i = 0; i < n; i++)
-			wt_vq__packet(vq, index, &out[i]);
+			wt_packet__describe(vq, index, &out[i]);
 		if (vq->shared)
 			atomic_store_explicit(&vq->shared->submitted, index + 1,
 				memory_order_release);

@@ -7,7 +7,10 @@
  *   describe.c	what is known of a GPU
  *   versions.c	what runs below
  *   counters.c	the driver's word on a clock
- *   queue.c	virtual write index: reserve, patch at the doorbell, hand on
+ *   queue.c	virtual write index: queues, and what the doorbell submits
+ *   index.c	producers reserve packets
+ *   packet.c	what a packet is, into its slot
+ *   signals.c	operations on signals
  *   slots.c	a queue's slot table
  *   selftest.c	does the GPU stamp that memory?
  *   pending.c	operations whose stamps lie in a signal that is not ours
@@ -109,6 +112,7 @@ bool wt_counter__follows(const struct wt_reading *reading, uint64_t ticks);
 
 /* ---- queue.c ---- */
 #define WT_VQ_MARKS 8u
+#define WT_SLOTS_AHEAD 8u /* how far the caches are warmed */
 
 struct wt_vq {
 	/* set at creation */
@@ -146,10 +150,6 @@ struct wt_vq {
 #define WT_POOL_SIGNALS 4096u
 
 struct wt_vq *wt_vq__find(const struct hsa_queue *queue);
-/* A packet that waited for all before it is over. */
-void wt_vq__passed(struct wt_vq *vq, uint64_t index);
-/* True: packet `index` of the queue that had that number is certainly over. */
-bool wt_vq__has_passed(struct wt_vq *vq, uint32_t number, uint64_t index);
 void wt_vq__leave_all(void); /* the runtime ends: no queue is known any more */
 /* Somebody may write to doorbells without telling: counts what went past. By the keeper. */
 void wt_vq__look_for_bypass(void);
@@ -157,8 +157,25 @@ void wt_vq__rescue(void); /* rings again where a doorbell came before its packet
 void wt_queue__install(struct hsa_table *core, struct hsa_table *amd);
 /* Takes note of a queue of the application's; mode SLOTS or INTERCEPT. NULL: not followed. */
 struct wt_vq *wt_queue__adopt(struct hsa_queue *queue, hsa_agent agent, enum wt_queue_mode mode);
+/* A packet that waited for all before it is over. */
+void wt_vq__passed(struct wt_vq *vq, uint64_t index);
+/* True: packet `index` of the queue that had that number is certainly over. */
+bool wt_vq__has_passed(struct wt_vq *vq, uint32_t number, uint64_t index);
+/* Submits what is ready and not yet with the hardware, unless another thread is at it, which then does. */
+void wt_vq__ring(struct wt_vq *vq);
+
+/* ---- index.c ---- */
+void wt_index__install(struct hsa_table *core);
+
+/* ---- packet.c ---- */
 /* Describes a dispatch in its slot; may give it a completion signal. Notes what others use. */
-void wt_vq__packet(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet);
+void wt_packet__describe(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet);
+/* A reserved slot of what is no operation. */
+void wt_packet__free_slot(struct wt_vq *vq, uint64_t index);
+
+/* ---- signals.c ---- */
+bool wt_signal__is_doorbell(hsa_signal signal);
+void wt_signals__install(struct hsa_table *core);
 
 /* ---- slots.c ---- */
 bool wt_slots__make(struct wt_vq *vq);
@@ -230,6 +247,13 @@ void wt_keeper__bar(void); /* from now on none is started in this process */
 bool wt_keeper__running(void);
 void wt_follow__install(struct hsa_table *amd);
 bool wt_follow__register(struct wt_vq *vq); /* packets of a proxied queue come to us */
+
+struct wt_replaced {
+	unsigned index; /* of the core table */
+	void *fn;
+};
+
+void wt_hsa__replace_core(struct hsa_table *core, const struct wt_replaced *replaced, size_t cnt);
 
 /* Replaces entry `old_index` (old numbering) of the AMD table. */
 void wt_hsa__replace_amd(struct hsa_table *amd, unsigned old_index, void *fn);

@@ -18,7 +18,6 @@
 #include <sys/mman.h>
 
 #define TABLE_SIZE 4096u
-#define AHEAD	   8u /* slots: how far the caches are warmed */
 #define GONE	   ((struct wt_vq *)-1)
 #define DYING	   3u /* of wt_vq.busy: the queue is being destroyed */
 
@@ -81,173 +80,7 @@ static void drop(struct wt_vq *vq)
 			return;
 		}
 }
-
-/* ---- producers ------------------------------------------------------------- */
-
-/* The producer describes what it alone knows; the packet itself comes later. */
-static void reserve(struct wt_vq *vq, uint64_t start, uint64_t cnt)
-{
-	const struct wt_tls *tls = &wt_tls;
-	struct wt_producer who;
-	uint8_t untimed = tls->in_graph && wt_process.settings.depth >= WT_DEPTH_STANDARD
-				  ? WT_LOST_TIME_DEPTH
-				  : WT_LOST_NONE;
-
-	/* more than fits: a mistake of the caller's, or not yet to be written */
-	if (!vq->slots || !wt_hsa__recording() || cnt > vq->read_index_size || wt_off())
-		return;
-	who = wt_producer(atomic_load_explicit(&wt_hsa.device_cnt, memory_order_relaxed));
-	for (uint64_t i = start; i < start + cnt; i++) {
-		struct wt_slot *slot = &vq->slots[i & (vq->capacity - 1)];
-		union wt_slot_word word = {
-			/* acquire: pairs with the collector's release when it freed the slot */
-			.raw = atomic_load_explicit(&slot->word, memory_order_acquire),
-		};
-
-		if (word.state == WT_SLOT_SUBMITTED)
-			continue; /* still in use: the doorbell counts it */
-		slot->corr = who.corr;
-		slot->stream = who.stream;
-		slot->node = 0;
-		/* the collector touched it last, on another core: have it here when its turn comes */
-		__builtin_prefetch(&vq->slots[(i + AHEAD) & (vq->capacity - 1)], 1);
-		word = (union wt_slot_word){
-			.lap = (uint32_t)(i >> vq->lap_shift),
-			.state = WT_SLOT_RESERVED,
-			.untimed = untimed,
-		};
-		/* release: pairs with the acquire of whoever rings for this packet */
-		atomic_store_explicit(&slot->word, word.raw, memory_order_release);
-	}
-}
-
-static uint64_t add(const struct hsa_queue *queue, uint64_t cnt, hsa_queue_add_index_fn *original)
-{
-	struct wt_vq *vq = wt_vq__find(queue);
-	uint64_t start;
-
-	if (!vq)
-		return original(queue, cnt);
-	start = vq->proxied ? original(queue, cnt)
-			    : atomic_fetch_add_explicit(&vq->write_index, cnt, memory_order_acq_rel);
-	reserve(vq, start, cnt);
-	return start;
-}
-
-static uint64_t cas(const struct hsa_queue *queue, uint64_t expected, uint64_t value,
-	hsa_queue_cas_index_fn *original)
-{
-	struct wt_vq *vq = wt_vq__find(queue);
-	uint64_t seen = expected;
-
-	if (!vq || vq->proxied)
-		return original(queue, expected, value);
-	if (atomic_compare_exchange_strong_explicit(&vq->write_index, &seen, value,
-		    memory_order_acq_rel, memory_order_acquire) &&
-		value > expected && value - expected <= vq->read_index_size)
-		reserve(vq, expected, value - expected);
-	return seen;
-}
-
-static void store(const struct hsa_queue *queue, uint64_t value, hsa_queue_store_index_fn *original)
-{
-	struct wt_vq *vq = wt_vq__find(queue);
-	uint64_t old;
-
-	if (!vq || vq->proxied) {
-		original(queue, value);
-		return;
-	}
-	old = atomic_load_explicit(&vq->write_index, memory_order_relaxed);
-	if (value > old && value - old <= vq->read_index_size)
-		reserve(vq, old, value - old);
-	atomic_store_explicit(&vq->write_index, value, memory_order_release);
-}
-
-static uint64_t load(const struct hsa_queue *queue, hsa_queue_load_index_fn *original)
-{
-	struct wt_vq *vq = wt_vq__find(queue);
-
-	return vq && !vq->proxied
-		       ? atomic_load_explicit(&vq->write_index, memory_order_acquire)
-		       : original(queue);
-}
-
-#define ADD(order)                                                                           \
-	static uint64_t add_##order(const struct hsa_queue *queue, uint64_t cnt)             \
-	{                                                                                    \
-		return add(queue, cnt,                                                       \
-			CORE(hsa_queue_add_write_index_##order, hsa_queue_add_index_fn));    \
-	}
-#define CAS(order)                                                                           \
-	static uint64_t cas_##order(const struct hsa_queue *queue, uint64_t expected,        \
-		uint64_t value)                                                              \
-	{                                                                                    \
-		return cas(queue, expected, value,                                           \
-			CORE(hsa_queue_cas_write_index_##order, hsa_queue_cas_index_fn));    \
-	}
-#define STORE(order)                                                                         \
-	static void store_##order(const struct hsa_queue *queue, uint64_t value)             \
-	{                                                                                    \
-		store(queue, value,                                                          \
-			CORE(hsa_queue_store_write_index_##order, hsa_queue_store_index_fn)); \
-	}
-#define LOAD(order)                                                                          \
-	static uint64_t load_##order(const struct hsa_queue *queue)                          \
-	{                                                                                    \
-		return load(queue,                                                           \
-			CORE(hsa_queue_load_write_index_##order, hsa_queue_load_index_fn));  \
-	}
-ADD(scacq_screl)
-ADD(scacquire)
-ADD(relaxed)
-ADD(screlease)
-CAS(scacq_screl)
-CAS(scacquire)
-CAS(relaxed)
-CAS(screlease)
-STORE(relaxed)
-STORE(screlease)
-LOAD(scacquire)
-LOAD(relaxed)
-
-/* ---- the doorbell ---------------------------------------------------------- */
-
-/* The slot for this packet, made ready; NULL: its last use is not over (counted). */
-static struct wt_slot *claim(struct wt_vq *vq, uint64_t index, union wt_slot_word *word)
-{
-	struct wt_slot *slot = &vq->slots[index & (vq->capacity - 1)];
-	uint32_t lap = (uint32_t)(index >> vq->lap_shift);
-
-	word->raw = atomic_load_explicit(&slot->word, memory_order_acquire);
-	if (word->state == WT_SLOT_SUBMITTED) {
-		wt_lost__count(WT_LOST_OP_SLOT_BUSY, 1);
-		return NULL;
-	}
-	word->flags = 0;
-	if (word->state != WT_SLOT_RESERVED || word->lap != lap) {
-		slot->corr = 0;
-		slot->stream = 0;
-		slot->node = 0;
-		word->lap = lap;
-		word->untimed = WT_LOST_NONE;
-		word->flags = WT_SLOT_NO_PRODUCER;
-	}
-	word->state = WT_SLOT_SUBMITTED;
-	word->kind = WT_SLOT_DISPATCH;
-	return slot;
-}
-
-static void arm(struct wt_signal *signal)
-{
-	signal->kind = 1;
-	signal->event_mailbox_ptr = 0;
-	signal->event_id = 0;
-	signal->reserved3[0] = WT_LOST_NONE;
-	atomic_store_explicit(&signal->start_ticks, 0, memory_order_relaxed);
-	atomic_store_explicit(&signal->end_ticks, 0, memory_order_relaxed);
-	atomic_store_explicit(&signal->value, 1, memory_order_relaxed);
-}
+/* ---- what is over --------------------------------------------------------- */
 
 void wt_vq__passed(struct wt_vq *vq, uint64_t index)
 {
@@ -279,143 +112,7 @@ bool wt_vq__has_passed(struct wt_vq *vq, uint32_t number, uint64_t index)
 	return false;
 }
 
-static enum wt_lost follow_signal(struct wt_vq *vq, uint64_t index, uint64_t handle, bool ordered)
-{
-	struct wt_pending what = {
-		.kind = WT_PENDING_OP, .vq = vq, .index = index, .ordered = ordered};
-	enum wt_lost why = WT_LOST_NONE;
-
-	return wt_pending__add(handle, &what, &why) ? WT_LOST_NONE : why;
-}
-
-/* A packet that is not timed may all the same stamp its signal. */
-static void use_signal(struct wt_vq *vq, uint64_t index, const struct hsa_dispatch_packet *packet)
-{
-	uint8_t type = packet->header & 0xff;
-
-	if (!packet->completion_signal.handle || !wt_hsa__recording())
-		return;
-	/* the signal has its place in each kind of packet that has one; others are not known */
-	if (type == HSA_PACKET_DISPATCH || type == HSA_PACKET_BARRIER_AND ||
-		type == HSA_PACKET_BARRIER_OR)
-		wt_pending__use(packet->completion_signal.handle, vq, index);
-}
-
-/* Decides how the operation gets its times; may give the packet a signal. */
-static void time_dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet,
-	union wt_slot_word *word)
-{
-	uint64_t at = index & (vq->capacity - 1), own = packet->completion_signal.handle;
-	bool ordered = !(word->flags & WT_SLOT_NO_BARRIER);
-
-	arm(&vq->signals[at]);
-	__builtin_prefetch(&vq->signals[(index + AHEAD) & (vq->capacity - 1)], 1);
-	if (own && wt_process.settings.depth == WT_DEPTH_LITE)
-		word->untimed = WT_LOST_TIME_DEPTH;
-	if (vq->mode == WT_QUEUE_UNTIMED && !word->untimed)
-		word->untimed = WT_LOST_TIME_OTHER_TOOL;
-	if (word->untimed) {
-		use_signal(vq, index, packet);
-	} else if (own) {
-		word->flags |= WT_SLOT_OWN_SIGNAL;
-		word->untimed = (uint8_t)follow_signal(vq, index, own, ordered);
-	} else if (vq->mode == WT_QUEUE_SLOTS) {
-		packet->completion_signal.handle =
-			vq->signals_gpu + at * sizeof(struct wt_signal);
-		/* release: who reads the mark finds the signal armed */
-		if (ordered)
-			atomic_store_explicit(&vq->marks[vq->mark_at++ % WT_VQ_MARKS], index,
-				memory_order_release);
-	} else if (vq->pool) {
-		hsa_signal mine = vq->pool[index % WT_POOL_SIGNALS];
-
-		wt_pending__look(mine.handle);
-		CORE(hsa_signal_store_relaxed, hsa_signal_store_fn)(mine, 1);
-		word->untimed = (uint8_t)follow_signal(vq, index, mine.handle, ordered);
-		if (!word->untimed)
-			packet->completion_signal = mine;
-		word->flags |= WT_SLOT_OWN_SIGNAL;
-	}
-	if (!word->untimed)
-		word->flags |= WT_SLOT_TIMED;
-}
-
-static void free_reserved(struct wt_vq *vq, uint64_t index)
-{
-	struct wt_slot *slot = vq->slots ? &vq->slots[index & (vq->capacity - 1)] : NULL;
-	union wt_slot_word word = {
-		.raw = slot ? atomic_load_explicit(&slot->word, memory_order_relaxed) : 0,
-	};
-
-	if (word.state == WT_SLOT_RESERVED)
-		atomic_store_explicit(&slot->word, 0, memory_order_release);
-}
-
-/* Barriers and the like are no operations: their slot is free again. */
-static void no_operation(struct wt_vq *vq, uint64_t index, const struct hsa_dispatch_packet *packet)
-{
-	use_signal(vq, index, packet);
-	free_reserved(vq, index);
-}
-
-static void dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet)
-{
-	union wt_slot_word word;
-	struct wt_slot *slot;
-
-	if (!wt_hsa__recording()) {
-		wt_lost__count(WT_LOST_COLLECTOR_GONE, 1);
-		return;
-	}
-	if (wt_unlikely(wt_off())) {
-		no_operation(vq, index, packet);
-		/* one writer: whoever rings */
-		if (vq->shared)
-			atomic_store_explicit(&vq->shared->off_cnt,
-				atomic_load_explicit(&vq->shared->off_cnt, memory_order_relaxed) + 1,
-				memory_order_relaxed);
-		return;
-	}
-	if (!(wt_process.settings.want & (WT_WANT_KERNEL | WT_WANT_COPY))) {
-		no_operation(vq, index, packet);
-		return;
-	}
-	if (!vq->slots) {
-		wt_lost__count(WT_LOST_OP_NO_SLOTS, 1);
-		return;
-	}
-	slot = claim(vq, index, &word);
-	if (!slot) {
-		use_signal(vq, index, packet);
-		return;
-	}
-	slot->kernel_object = packet->kernel_object;
-	for (int i = 0; i < 3; i++) {
-		slot->grid[i] = packet->grid[i];
-		slot->block[i] = packet->workgroup[i];
-	}
-	slot->group_bytes = packet->group_segment_size;
-	slot->private_dwords = packet->private_segment_size / 4 < WT_SLOT_PRIVATE_UNKNOWN &&
-					       packet->private_segment_size % 4 == 0
-				       ? (uint16_t)(packet->private_segment_size / 4)
-				       : WT_SLOT_PRIVATE_UNKNOWN;
-	/* relaxed: whoever loaded the module made the kernel known to this producer */
-	slot->code_generation =
-		atomic_load_explicit(&wt_hsa.code_generation, memory_order_relaxed);
-	if (!(packet->header >> HSA_HEADER_BARRIER_BIT & 1))
-		word.flags |= WT_SLOT_NO_BARRIER;
-	time_dispatch(vq, index, packet, &word);
-	/* release: pairs with the collector's acquire */
-	atomic_store_explicit(&slot->word, word.raw, memory_order_release);
-}
-
-void wt_vq__packet(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet)
-{
-	if ((packet->header & 0xff) == HSA_PACKET_DISPATCH)
-		dispatch(vq, index, packet);
-	else
-		no_operation(vq, index, packet);
-}
+/* ---- the doorbell ---------------------------------------------------------- */
 
 static uint64_t read_index(const struct wt_vq *vq)
 {
@@ -434,7 +131,7 @@ static void skip_bypassed(struct wt_vq *vq)
 		return;
 	wt_lost__count(WT_LOST_OP_BYPASSED, read - vq->next);
 	for (uint64_t i = vq->next; i < read; i++)
-		free_reserved(vq, i);
+		wt_packet__free_slot(vq, i);
 	vq->next = read;
 	if (vq->shared)
 		atomic_store_explicit(&vq->shared->submitted, read, memory_order_release);
@@ -471,7 +168,7 @@ static void submit(struct wt_vq *vq)
 
 		if (type == HSA_PACKET_INVALID)
 			break;
-		wt_vq__packet(vq, vq->next, packet);
+		wt_packet__describe(vq, vq->next, packet);
 		vq->next++;
 	}
 	if (vq->next != first) {
@@ -490,7 +187,7 @@ static void submit(struct wt_vq *vq)
 	}
 }
 
-static void ring(struct wt_vq *vq)
+void wt_vq__ring(struct wt_vq *vq)
 {
 	for (;;) {
 		uint32_t busy = 0;
@@ -515,93 +212,6 @@ static void ring(struct wt_vq *vq)
 		atomic_exchange_explicit(&vq->busy, 1, memory_order_acq_rel);
 	}
 }
-
-static bool is_doorbell(hsa_signal signal)
-{
-	int64_t kind = ((const struct wt_signal *)signal.handle)->kind;
-
-	return kind == AMD_SIGNAL_DOORBELL || kind == AMD_SIGNAL_LEGACY_DOORBELL;
-}
-
-static void signal_store(hsa_signal signal, int64_t value, hsa_signal_store_fn *original)
-{
-	if (is_doorbell(signal)) {
-		const struct wt_signal *doorbell = (const struct wt_signal *)signal.handle;
-		struct wt_vq *vq = wt_vq__find((const struct hsa_queue *)doorbell->queue_ptr);
-
-		if (vq && !vq->proxied) {
-			uint64_t rung = atomic_load_explicit(&vq->rung, memory_order_relaxed);
-
-			while ((uint64_t)value + 1 > rung &&
-				!atomic_compare_exchange_weak_explicit(&vq->rung, &rung,
-					(uint64_t)value + 1, memory_order_relaxed,
-					memory_order_relaxed))
-				;
-			ring(vq);
-			return;
-		}
-	} else if (wt_hsa__here()) {
-		wt_pending__store(signal.handle);
-	}
-	original(signal, value);
-}
-
-#define SIGNAL_STORE(name)                                                                   \
-	static void name(hsa_signal signal, int64_t value)                                   \
-	{                                                                                    \
-		signal_store(signal, value, CORE(hsa_##name, hsa_signal_store_fn));          \
-	}
-SIGNAL_STORE(signal_store_relaxed)
-SIGNAL_STORE(signal_store_screlease)
-
-#define SILENT_STORE(name)                                                                   \
-	static void name(hsa_signal signal, int64_t value)                                   \
-	{                                                                                    \
-		if (wt_hsa__here())                                                          \
-			wt_pending__store(signal.handle);                                    \
-		CORE(hsa_##name, hsa_signal_store_fn)(signal, value);                        \
-	}
-SILENT_STORE(signal_silent_store_relaxed)
-SILENT_STORE(signal_silent_store_screlease)
-
-/*
- * The application learns that something is done: what it knows of a copy must
- * be in the trace, should it die the next moment.
- */
-#define SIGNAL_LOAD(name)                                                                    \
-	static int64_t name(hsa_signal signal)                                               \
-	{                                                                                    \
-		int64_t value = CORE(hsa_##name, hsa_signal_load_fn)(signal);                \
-                                                                                             \
-		if (wt_unlikely(wt_pending__copies()) && value <= 0)                         \
-			wt_pending__look(signal.handle);                              \
-		return value;                                                                \
-	}
-SIGNAL_LOAD(signal_load_relaxed)
-SIGNAL_LOAD(signal_load_scacquire)
-
-#define SIGNAL_WAIT(name)                                                                    \
-	static int64_t name(hsa_signal signal, uint32_t condition, int64_t compare,          \
-		uint64_t timeout, uint32_t how)                                              \
-	{                                                                                    \
-		int64_t value = CORE(hsa_##name, hsa_signal_wait_fn)(signal, condition,      \
-			compare, timeout, how);                                              \
-                                                                                             \
-		if (wt_unlikely(wt_pending__copies()) && value <= 0)                         \
-			wt_pending__look(signal.handle);                              \
-		return value;                                                                \
-	}
-SIGNAL_WAIT(signal_wait_relaxed)
-SIGNAL_WAIT(signal_wait_scacquire)
-
-static hsa_status signal_destroy(hsa_signal signal)
-{
-	/* a signal that is being read right now is not freed at all */
-	if (wt_hsa__here() && !wt_pending__part(signal.handle))
-		return HSA_OK;
-	return CORE(hsa_signal_destroy, hsa_signal_destroy_fn)(signal);
-}
-
 void wt_vq__rescue(void)
 {
 	if (!atomic_exchange_explicit(&some_stalled, false, memory_order_relaxed))
@@ -611,7 +221,7 @@ void wt_vq__rescue(void)
 
 		if (vq && vq != GONE &&
 			atomic_exchange_explicit(&vq->stalled, 0, memory_order_relaxed))
-			ring(vq);
+			wt_vq__ring(vq);
 	}
 }
 
@@ -660,7 +270,7 @@ static void announce(const struct wt_vq *vq)
  */
 static bool is_hardware_queue(const struct hsa_queue *queue)
 {
-	return is_doorbell(queue->doorbell_signal) &&
+	return wt_signal__is_doorbell(queue->doorbell_signal) &&
 	       ((const struct wt_signal *)queue->doorbell_signal.handle)->queue_ptr ==
 		       (uint64_t)queue;
 }
@@ -782,7 +392,7 @@ void wt_vq__look_for_bypass(void)
 		if (!atomic_compare_exchange_strong_explicit(&vq->busy, &idle, 0,
 			    memory_order_acq_rel, memory_order_relaxed)) {
 			atomic_store_explicit(&vq->busy, 0, memory_order_release);
-			ring(vq);
+			wt_vq__ring(vq);
 		}
 	}
 }
@@ -857,37 +467,12 @@ static hsa_status set_profiler_enabled(struct hsa_queue *queue, int enable)
 
 void wt_queue__install(struct hsa_table *core, struct hsa_table *amd)
 {
-	static const struct {
-		unsigned index;
-		void *fn;
-	} replaced[] = {
+	static const struct wt_replaced replaced[] = {
 		{HSA_CORE_hsa_queue_create, (void *)queue_create},
 		{HSA_CORE_hsa_queue_destroy, (void *)queue_destroy},
-		{HSA_CORE_hsa_queue_load_write_index_scacquire, (void *)load_scacquire},
-		{HSA_CORE_hsa_queue_load_write_index_relaxed, (void *)load_relaxed},
-		{HSA_CORE_hsa_queue_store_write_index_relaxed, (void *)store_relaxed},
-		{HSA_CORE_hsa_queue_store_write_index_screlease, (void *)store_screlease},
-		{HSA_CORE_hsa_queue_cas_write_index_scacq_screl, (void *)cas_scacq_screl},
-		{HSA_CORE_hsa_queue_cas_write_index_scacquire, (void *)cas_scacquire},
-		{HSA_CORE_hsa_queue_cas_write_index_relaxed, (void *)cas_relaxed},
-		{HSA_CORE_hsa_queue_cas_write_index_screlease, (void *)cas_screlease},
-		{HSA_CORE_hsa_queue_add_write_index_scacq_screl, (void *)add_scacq_screl},
-		{HSA_CORE_hsa_queue_add_write_index_scacquire, (void *)add_scacquire},
-		{HSA_CORE_hsa_queue_add_write_index_relaxed, (void *)add_relaxed},
-		{HSA_CORE_hsa_queue_add_write_index_screlease, (void *)add_screlease},
-		{HSA_CORE_hsa_signal_destroy, (void *)signal_destroy},
-		{HSA_CORE_hsa_signal_load_relaxed, (void *)signal_load_relaxed},
-		{HSA_CORE_hsa_signal_load_scacquire, (void *)signal_load_scacquire},
-		{HSA_CORE_hsa_signal_wait_relaxed, (void *)signal_wait_relaxed},
-		{HSA_CORE_hsa_signal_wait_scacquire, (void *)signal_wait_scacquire},
-		{HSA_CORE_hsa_signal_store_relaxed, (void *)signal_store_relaxed},
-		{HSA_CORE_hsa_signal_store_screlease, (void *)signal_store_screlease},
-		{HSA_CORE_hsa_signal_silent_store_relaxed, (void *)signal_silent_store_relaxed},
-		{HSA_CORE_hsa_signal_silent_store_screlease, (void *)signal_silent_store_screlease},
 	};
 
-	for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced); i++)
-		core->fn[replaced[i].index] = replaced[i].fn;
+	wt_hsa__replace_core(core, replaced, sizeof(replaced) / sizeof(*replaced));
 	wt_hsa__replace_amd(amd, HSA_AMD_hsa_amd_profiling_set_profiler_enabled,
 		(void *)set_profiler_enabled);
 }

@@ -42,6 +42,12 @@ void wt_hsa__replace_amd(struct hsa_table *amd, unsigned old_index, void *fn)
 		amd->fn[at] = fn;
 }
 
+void wt_hsa__replace_core(struct hsa_table *core, const struct wt_replaced *replaced, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		core->fn[replaced[i].index] = replaced[i].fn;
+}
+
 static void copy_tables(const struct hsa_api_table *table)
 {
 	unsigned core_cnt = entries(table->core), amd_cnt = entries(table->amd_ext);
@@ -116,6 +122,8 @@ bool OnLoad(struct hsa_api_table *table, uint64_t runtime_version, uint64_t fail
 	wt_hsa.load_cnt++;
 	atomic_store_explicit(&wt_process.live->hsa_here, 1, memory_order_release);
 	wt_queue__install(table->core, table->amd_ext);
+	wt_index__install(table->core);
+	wt_signals__install(table->core);
 	wt_copies__install(table->amd_ext);
 	wt_symbols__install(table->core);
 	wt_follow__install(table->amd_ext);
