@@ -16,6 +16,7 @@ import harness
 import record_column
 
 HIP = harness.DOUBLES / "hip"
+REGISTER_LIBRARY = harness.BUILD / "libwavetap_register.so"
 REGISTER = HIP / "register.so"
 MADE = harness.BUILD / "tests/doubles/hip/double.json"
 SEED = int(harness.os.environ.get("WAVETAP_SEED", "0")) or random.randrange(1, 1 << 32)
@@ -189,7 +190,7 @@ class Echo(harness.Case):
     def test_table_not_recording(self):
         self.need_table()
         self.assert_equal_bits(self.run_command(self.command("table"), {
-            "LD_PRELOAD": harness.LIBRARY, "HIP_DOUBLE_REGISTER": REGISTER}))
+            "LD_PRELOAD": f"{harness.LIBRARY}:{REGISTER_LIBRARY}", "HIP_DOUBLE_REGISTER": REGISTER}))
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ static uintptr_t *arena;
 static const char *way;
 static void **found; /* by function */
 static struct echo *(*get_echo)(void);
+static unsigned int (*get_overrun)(void);
 
 static uint64_t next(uint64_t *random) /* splitmix64 */
 {
@@ -314,6 +315,7 @@ static void find_all(FILE *report)
 	}
 	(void)report;
 	get_echo = hip_double__echo;
+	get_overrun = hip_double__overrun;
 }
 #else
 typedef int (*get_proc)(const char *, void **, int, uint64_t, void *);
@@ -343,6 +345,7 @@ static void find_all(FILE *report)
 		exit(2);
 	}
 	get_echo = (__typeof__(get_echo))dlsym(library, "hip_double__echo");
+	get_overrun = (__typeof__(get_overrun))dlsym(library, "hip_double__overrun");
 	find = (__typeof__(find))dlsym(library, "hip_double__find");
 	get = (get_proc)dlsym(library, "hipGetProcAddress");
 	if (!strcmp(way, "proc") && !get)
@@ -410,6 +413,10 @@ int main(int argc, char **argv)
 		fclose(report);
 	if (arena_changed(seed)) {
 		printf("memory of the program was written\n");
+		wrong_cnt++;
+	}
+	if (get_overrun()) {
+		printf("%u words behind the dispatch tables were written\n", get_overrun());
 		wrong_cnt++;
 	}
 	free(arena);

@@ -125,14 +125,14 @@ void *echo__entry(unsigned int function)
 	return f->own;
 }
 
-EXPORTED int hip_double__exchanged(void)
+EXPORTED unsigned int hip_double__overrun(void)
 {
-	int cnt = 0;
+	unsigned int cnt = 0;
 
-	pthread_once(&once, register_tables);
-	for (unsigned int k = 0; registered && k < echo_tables[0].member_cnt; k++)
-		cnt += (void *)echo_tables[0].table[1 + k] != own_of(0, k);
-	return registered ? cnt : -1;
+	for (unsigned int i = 0; i < echo_table_cnt; i++)
+		for (size_t k = 1 + echo_tables[i].member_cnt; k < echo_tables[i].words; k++)
+			cnt += echo_tables[i].table[k] != 0;
+	return cnt;
 }
 
 /* ---- who looks a function up ---- */

@@ -38,9 +38,8 @@ struct echo {
 struct echo *hip_double__echo(void);
 /* The address of an exported function, without asking the loader. NULL: there is none. */
 void *hip_double__find(const char *symbol);
-/* How many functions of the "hip" table a tool has exchanged; -1: the tables were not registered.
- */
-int hip_double__exchanged(void);
+/* How many words behind the end of the dispatch tables somebody has written. */
+unsigned int hip_double__overrun(void);
 
 /* ---- between the generated functions and echo.c ---- */
 enum echo_return {
@@ -62,7 +61,8 @@ struct echo_table {
 	const char *name;
 	uint32_t version;
 	uint32_t member_cnt;
-	size_t *table; /* the size, then the functions */
+	size_t *table; /* the size, then the functions, then words that nobody may write */
+	size_t words;
 };
 
 extern const struct echo_function echo_functions[];

@@ -19,6 +19,7 @@ LAST_ERROR = {"hipGetLastError": "ECHO_TAKE", "hipExtGetLastError": "ECHO_TAKE",
               "hipPeekAtLastError": "ECHO_PEEK"}
 ERRORS = {"hipError_t": "CALL_ERROR", "hiprtcResult": "CALL_RESULT"}
 RESOLVES = "hipGetProcAddress"
+BEHIND = 64  # words behind a table
 TABLES = {"HipDispatchTable": "hip", "HipCompilerDispatchTable": "hip_compiler"}
 HEAD = """// SPDX-License-Identifier: MIT
 /* Written by generate.py. */
@@ -84,12 +85,12 @@ def double_c(functions, tables):
         rows.append(f"\t{{{symbol}, (void *)own_{first[f.name]}, {table}, {member}}},")
     lines += ["", "const struct echo_function echo_functions[] = {"] + rows + ["};",
               f"const unsigned int echo_function_cnt = {len(functions)};", ""]
-    lines += [f"static size_t table_{t}[{1 + len(names)}];" for t, names in enumerate(tables.values())]
+    lines += [f"static size_t table_{t}[{1 + len(names) + BEHIND}];" for t, names in enumerate(tables.values())]
     lines.append("struct echo_table echo_tables[] = {")
     for t, (name, names) in enumerate(tables.items()):
         lines.append(f'\t{{"{name}", HIP_VERSION_MAJOR * 10000 + HIP_VERSION_MINOR * 100, '
-                     f"{len(names)}, table_{t}}},")
-    lines += ["\t{NULL, 0, 0, NULL},", "};",
+                     f"{len(names)}, table_{t}, {1 + len(names) + BEHIND}}},")
+    lines += ["\t{NULL, 0, 0, NULL, 0},", "};",
               f"const unsigned int echo_table_cnt = {len(tables)};", ""]
     return "\n".join(lines)
 
