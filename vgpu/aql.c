@@ -319,6 +319,8 @@ static void record(struct vg_queue *q, struct vg_flight *f, const union abi_pack
 	r->start = f->start;
 	r->signal = p->barrier.completion_signal;
 	r->bytes = did->bytes;
+	if (did->kind == VG_REC_COPY || did->kind == VG_REC_FILL)
+		vg_queue__places(r, did->from, did->to);
 	r->way = (uint8_t)way;
 	if (k)
 		describe_dispatch(q, r, &p->dispatch, k);

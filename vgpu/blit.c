@@ -55,7 +55,7 @@ static uint64_t times(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* Says from where to where a copy goes. */
+/* Says from where to where a copy goes; a fill has no source. */
 static void copies(const struct call *c, uint64_t from, uint64_t to)
 {
 	c->did->from = from;
@@ -127,7 +127,7 @@ static uint64_t copy_rect(const struct call *c)
 	memcpy(t, c->args + c->k->arg_offset[3], sizeof t);
 	memcpy(n, c->args + c->k->arg_offset[4], sizeof n);
 	unit = c->k->aligned ? n[3] : 1;
-	copies(c, arg64(c, 0), arg64(c, 1));
+	copies(c, arg64(c, 0) + unit * s[2], arg64(c, 1) + unit * t[2]);
 	if (!n[0] || !n[1] || !n[2] || !unit || !reaches_rect(c, arg64(c, 0), s, n, unit) ||
 		!reaches_rect(c, arg64(c, 1), t, n, unit))
 		return 0;
@@ -156,6 +156,8 @@ static uint64_t set(
 {
 	uint64_t bytes = times(size, cnt);
 
+	if (!c->did->to)
+		copies(c, 0, to);
 	if (!reaches(c, to, bytes) || !reaches(c, pattern, bytes ? size : 0))
 		return 0;
 	fill(at(c, to), at(c, pattern), size, cnt);
@@ -237,7 +239,7 @@ static struct vg_blit_result run_raw(const char *args, uint32_t grid, struct vg_
 		uint32_t value = (uint32_t)u[3];
 
 		fill(vg_va(u[0], cache), (const char *)&value, 4, (u[2] - u[0]) / 4);
-		r = (struct vg_blit_result){.kind = VG_REC_FILL, .bytes = u[2] - u[0]};
+		r = (struct vg_blit_result){.kind = VG_REC_FILL, .bytes = u[2] - u[0], .to = u[0]};
 	}
 	return r;
 }

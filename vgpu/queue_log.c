@@ -80,3 +80,11 @@ void vg_queue__log_destroyed(struct vg_queue_table *t, struct vg_queue *q)
 	vg_spool__done(&t->log, q->rec_block);
 	q->rec = NULL;
 }
+
+void vg_queue__places(struct vg_rec *r, uint64_t from, uint64_t to)
+{
+	r->source = from;
+	r->target = to;
+	r->source_gpu = (uint8_t)(vg_mem__vram_gpu(from) + 1);
+	r->target_gpu = (uint8_t)(vg_mem__vram_gpu(to) + 1);
+}

@@ -87,8 +87,7 @@ static void open_copy(struct vg_queue *q, uint8_t kind, uint64_t from, uint64_t 
 	r->queue = q->seq;
 	r->index = q->copy_seq++;
 	r->start = start;
-	r->source = from;
-	r->target = to;
+	vg_queue__places(r, from, to);
 }
 
 static void extend_copy(
@@ -163,7 +162,7 @@ static void copy_rect(struct vg_queue *q, const uint32_t *d)
 		for (uint64_t y = 0; y < h; y++)
 			memmove(t + (((tz + z) * t_slice + (ty + y) * t_pitch + tx) << e),
 				s + (((sz + z) * s_slice + (sy + y) * s_pitch + sx) << e), w << e);
-	extend_copy(q, VG_REC_COPY, from, to, (w * h * n) << e);
+	extend_copy(q, VG_REC_COPY, from + s_first, to + t_first, (w * h * n) << e);
 }
 
 static void fill(struct vg_queue *q, const uint32_t *d)

@@ -69,7 +69,8 @@ struct vg_rec {
 	uint16_t kernarg_bytes;
 	uint32_t group_segment, private_segment;
 	uint8_t kernarg[16];
-	uint64_t source, target; /* addresses of an SDMA copy */
+	uint8_t source_gpu, target_gpu; /* of copies and fills: whose memory, GPU + 1; 0: the host's */
+	uint64_t source, target;        /* their first bytes */
 };
 static_assert(sizeof(struct vg_rec) == 128, "log record");
 static_assert(offsetof(struct vg_rec, index) == 16, "log record index");

@@ -124,6 +124,24 @@ static uint64_t system_time(const struct view *v, unsigned gpu, uint64_t time)
 	return vg_clock__system(c, vg_clock__machine(c, gpu, time));
 }
 
+static void put_place(FILE *out, const char *address_name, uint64_t address, const char *gpu_name,
+	unsigned gpu)
+{
+	field(out, address_name, address);
+	if (gpu)
+		field(out, gpu_name, gpu - 1);
+	else
+		fprintf(out, ",\"%s\":null", gpu_name);
+}
+
+static void put_places(struct view *v, const struct vg_rec *r)
+{
+	if (r->kind == VG_REC_COPY)
+		put_place(v->out, "source", r->source, "source_gpu", r->source_gpu);
+	if (r->kind == VG_REC_COPY || r->kind == VG_REC_FILL)
+		put_place(v->out, "target", r->target, "target_gpu", r->target_gpu);
+}
+
 static void put_record(struct view *v, const struct entry *e)
 {
 	const struct vg_rec *r = e->rec;
@@ -140,10 +158,7 @@ static void put_record(struct view *v, const struct entry *e)
 	fprintf(v->out, ",\"engine\":\"%s\"", sdma ? "sdma" : "compute");
 	if (kinds[r->kind].dispatch && !sdma)
 		put_kernel(v, r);
-	if (sdma) {
-		field(v->out, "source", r->source);
-		field(v->out, "target", r->target);
-	}
+	put_places(v, r);
 	put_bool(v->out, "barrier_bit", r->flags & VG_REC_BARRIER_BIT);
 	field(v->out, "start", e->start);
 	field(v->out, "start_ticks", vg_clock__ticks(&v->h->clock, r->gpu, r->start));

@@ -305,7 +305,7 @@ void vg_kernel__classify(struct vg_kernel *kernel, bool has_elf);
 struct vg_blit_result {
 	uint8_t kind;
 	uint64_t bytes;
-	uint64_t from, to; /* of a copy */
+	uint64_t from, to; /* first bytes; from: of a copy */
 	bool faults;       /* nothing was done: this is no memory of the program's */
 	uint64_t fault_va;
 };
@@ -430,6 +430,8 @@ void vg_queue__hint(void);           /* the program begins to wait: look at the 
 void vg_queue__signal_changed(void); /* the GPU changed a signal that others may wait for */
 void vg_queue__account_all(void);    /* brings the CPU time in the log up to date */
 void vg_queue__announce(struct vg_queue *q); /* at each packet: the first goes into its line */
+/* What a copy or fill reads and writes first, and whose memory that is. */
+void vg_queue__places(struct vg_rec *r, uint64_t from, uint64_t to);
 void vg_queue__log_open(struct vg_proc *p);
 
 enum vg_step vg_aql__step(struct vg_queue *q);

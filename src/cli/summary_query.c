@@ -22,7 +22,7 @@
 	"CASE s.kind WHEN 3 THEN 'fill' ELSE CASE s.copy_kind WHEN 0 THEN 'host to host'"          \
 	" WHEN 1 THEN 'host to device' WHEN 2 THEN 'device to host' WHEN 3 THEN 'device to "       \
 	"device'"                                                                                  \
-	" WHEN 4 THEN 'default (direction not known)' ELSE 'direction not known' END END ||"       \
+	" WHEN 5 THEN 'device to another device' ELSE 'direction not known' END END ||"            \
 	" CASE WHEN s.symbol_id IS NULL AND s.kernel_object IS NULL THEN '' ELSE ', by a kernel' " \
 	"END"
 

@@ -43,10 +43,9 @@ static void free_process(struct wt_build_process *process)
 	wt_vec__free(&process->queues);
 	wt_vec__free(&process->streams);
 	wt_vec__free(&process->symbols);
-	for (size_t i = 0; i < process->threads.cnt; i++)
-		wt_vec__free(&process->threads.data[i].blits);
 	wt_vec__free(&process->threads);
 	wt_vec__free(&process->open_copies);
+	wt_places__free(&process->places);
 	wt_map__free(&process->device_of);
 	wt_map__free(&process->queue_of);
 	wt_map__free(&process->stream_of);
@@ -55,7 +54,6 @@ static void free_process(struct wt_build_process *process)
 	wt_map__free(&process->next_position);
 	wt_map__free(&process->open_calls);
 	wt_map__free(&process->blocks);
-	free(process->copies);
 	free(process->hip_visible);
 	free(process->cuda_visible);
 	free(process);

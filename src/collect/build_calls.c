@@ -107,8 +107,7 @@ int wt_build__write_threads(struct wt_build *build, struct wt_build_process *pro
 	return rc;
 }
 
-static void add_detail(struct wt_build_process *process, const struct wt_rec *rec, uint32_t bytes,
-	struct wt_store_api *row)
+static void add_detail(const struct wt_rec *rec, uint32_t bytes, struct wt_store_api *row)
 {
 	const struct wt_rec_launch *launch = (const void *)rec;
 	const struct wt_rec_copy *copy = (const void *)rec;
@@ -129,7 +128,6 @@ static void add_detail(struct wt_build_process *process, const struct wt_rec *re
 		row->copy.src = copy->src;
 		row->copy.bytes = copy->bytes;
 		row->copy.kind = copy->kind;
-		wt_build__copy_called(process, copy);
 		break;
 	case WT_REC_CALL_ARGS:
 		row->detail = WT_API_ARGS;
@@ -199,15 +197,13 @@ static int add_call(struct wt_build *build, struct wt_build_process *process,
 		return -EINVAL;
 	if (rec->id == WT_HIP_hipGraphLaunch || rec->id == WT_HIP_hipGraphLaunch_spt)
 		wt_build__stream_replays(process, call->stream);
-	if (call->corr > thread->last_call)
-		thread->last_call = call->corr;
 	/* it is followed for what it made, and no part of the recording */
 	if (rec->id & WT_REC_OFF)
 		return 0;
 	rc = name_args(build, rec);
 	if (rc)
 		return rc;
-	add_detail(process, rec, bytes, &row);
+	add_detail(rec, bytes, &row);
 	if (row.end_ns > build->stats.end_ns)
 		build->stats.end_ns = row.end_ns;
 	build->stats.call_cnt++;

@@ -268,6 +268,21 @@ static int add_status(struct wt_build *build, struct wt_build_process *process,
 	return rc;
 }
 
+static int begin_place(struct wt_build_process *process, const struct wt_rec *rec)
+{
+	const struct wt_rec_place *p = (const void *)rec;
+
+	return wt_places__begin(&process->places, p->address, p->bytes, rec->id, p->from_ns);
+}
+
+static int end_place(struct wt_build_process *process, const struct wt_rec *rec)
+{
+	const struct wt_rec_place_end *p = (const void *)rec;
+
+	wt_places__end(&process->places, p->address, p->end_ns);
+	return 0;
+}
+
 /* Smallest size of each definition; 0: not one. */
 static const uint16_t sizes[] = {
 	[WT_REC_DEVICE] = sizeof(struct wt_rec_device),
@@ -282,6 +297,8 @@ static const uint16_t sizes[] = {
 	[WT_REC_SDMA] = sizeof(struct wt_rec_sdma),
 	[WT_REC_SDMA_END] = sizeof(struct wt_rec_sdma_end),
 	[WT_REC_SETTING] = sizeof(struct wt_rec_setting),
+	[WT_REC_PLACE] = sizeof(struct wt_rec_place),
+	[WT_REC_PLACE_END] = sizeof(struct wt_rec_place_end),
 };
 
 int wt_build__definition(struct wt_build *build, struct wt_build_process *process,
@@ -330,6 +347,12 @@ int wt_build__definition(struct wt_build *build, struct wt_build_process *proces
 		break;
 	case WT_REC_SETTING:
 		rc = wt_build__add_setting(build, process, rec, bytes);
+		break;
+	case WT_REC_PLACE:
+		rc = begin_place(process, rec);
+		break;
+	case WT_REC_PLACE_END:
+		rc = end_place(process, rec);
 		break;
 	}
 	if (rc == -EINVAL) {

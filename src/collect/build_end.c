@@ -136,8 +136,6 @@ static int finish_process(struct wt_build *build, struct wt_build_process *proce
 	int rc = wt_build__release_held(build, process, true);
 
 	if (!rc)
-		rc = wt_build__flush_blits(build, process);
-	if (!rc)
 		rc = wt_build__flush_sdma(build, process);
 	if (!rc)
 		rc = wt_build__write_devices(build, process);

@@ -48,6 +48,25 @@ static void set_times(struct wt_build_process *process, struct wt_build_device *
 	process->by_row[op->untimed]++;
 }
 
+static void set_dimensions(const struct wt_slot *slot, struct wt_store_op *op)
+{
+	for (int i = 0; i < 3; i++) {
+		op->grid[i] = slot->grid[i];
+		op->block[i] = slot->block[i];
+	}
+	if (slot->private_dwords != WT_SLOT_PRIVATE_UNKNOWN)
+		op->private_bytes = (uint32_t)slot->private_dwords * 4;
+}
+
+static void set_moves(
+	const struct wt_slot *slot, const struct wt_build_symbol *symbol, struct wt_store_op *op)
+{
+	op->bytes = slot->moves.bytes;
+	op->dst = slot->moves.dst;
+	if (symbol && symbol->blit == WT_BLIT_COPY)
+		op->src = slot->moves.src;
+}
+
 static int store_op(struct wt_build *build, struct wt_build_process *process,
 	struct wt_build_device *device, const struct wt_build_queue *queue,
 	const struct wt_op_raw *raw)
@@ -66,12 +85,8 @@ static int store_op(struct wt_build *build, struct wt_build_process *process,
 		.overlaps = word.flags & WT_SLOT_NO_BARRIER,
 		.symbol_id = symbol ? symbol->id : 0,
 		.kernel_object = slot->kernel_object,
-		.grid = {slot->grid[0], slot->grid[1], slot->grid[2]},
-		.block = {slot->block[0], slot->block[1], slot->block[2]},
 		.group_bytes = slot->group_bytes,
-		.private_bytes = slot->private_dwords == WT_SLOT_PRIVATE_UNKNOWN
-					 ? UINT32_MAX
-					 : (uint32_t)slot->private_dwords * 4,
+		.private_bytes = UINT32_MAX,
 		.copy_kind = WT_COPY_UNKNOWN,
 		.bytes = WT_ABSENT,
 		.dst = WT_ABSENT,
@@ -79,15 +94,11 @@ static int store_op(struct wt_build *build, struct wt_build_process *process,
 		.in_graph = word.flags & WT_SLOT_GRAPH,
 		.node = slot->node,
 	};
-	int rc;
 
 	if (slot->corr) {
 		op.api_id = wt_build__dense(build, process, slot->corr);
 		if (!op.api_id)
 			return -ENOMEM;
-		rc = wt_build__blits_before(build, process, queue->id, raw->index, slot->corr);
-		if (rc)
-			return rc;
 	}
 	/* what a dispatch is can only be told here, so -t leaves it out here */
 	if (!(build->want &
@@ -97,12 +108,15 @@ static int store_op(struct wt_build *build, struct wt_build_process *process,
 	wt_build__producer(build, process, slot->corr, slot->stream);
 	if (symbol && symbol->blit == WT_BLIT_NONE)
 		wt_build__stream_ran(process, slot->stream, op.device_id);
+	if (word.flags & WT_SLOT_MOVES)
+		set_moves(slot, symbol, &op);
+	else
+		set_dimensions(slot, &op);
 	if (!symbol || symbol->blit == WT_BLIT_NONE)
 		return wt_build__write_op(build, &op);
 	op.kind = symbol->blit == WT_BLIT_FILL ? WT_OP_FILL : WT_OP_COPY;
-	if (op.kind == WT_OP_FILL)
-		op.copy_kind = WT_COPY_FILL;
-	return wt_build__blit(build, process, &op, slot->corr);
+	wt_build__place_copy(build, process, &op, NULL);
+	return wt_build__write_op(build, &op);
 }
 
 int wt_build__ops(struct wt_build *build, struct wt_build_process *process,

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "collect/build.h"
 #include "collect/clock_line.h"
+#include "collect/places.h"
 #include "collect/segment.h"
 #include "core/hip_api.h"
 #include "core/record.h"
@@ -54,24 +55,9 @@ struct wt_build_symbol {
 	enum wt_blit blit;
 };
 
-/* A blit kernel whose copy call is not known yet (see build_copies.c). */
-struct wt_build_blit {
-	struct wt_store_op op;
-	uint64_t corr;
-	uint64_t packet;
-	bool crowded; /* the call made several operations: no bytes */
-};
-
 struct wt_build_thread {
 	uint32_t id;
 	bool written;
-	uint64_t last_call; /* correlation of its last call whose record has come */
-	WT_VEC(struct wt_build_blit) blits;
-};
-
-struct wt_build_copy {
-	uint64_t corr, dst, src, bytes;
-	uint32_t kind;
 };
 
 /*
@@ -80,8 +66,6 @@ struct wt_build_copy {
  * segment. Pairs come four times a second: that is 4 M operations a second.
  */
 #define WT_BUILD_HELD_MAX (1u << 20)
-
-#define WT_BUILD_COPIES 65536u /* copy calls remembered, a power of two */
 
 struct wt_build_process {
 	uint32_t number, id;
@@ -102,8 +86,8 @@ struct wt_build_process {
 	struct wt_map open_calls;               /* ring → 1: its call in progress was taken in */
 	struct wt_map blocks;                   /* correlation >> bits → first dense id */
 	uint64_t block_key, block_base;         /* the last one used */
-	struct wt_build_copy *copies;           /* by correlation, the newest of each place */
 	WT_VEC(struct wt_rec_sdma) open_copies; /* their ends have not come yet, oldest first */
+	struct wt_places places;                /* whose memory lies where */
 	char *hip_visible, *cuda_visible; /* variables that number GPUs; NULL: not set */
 	uint32_t setting_cnt, setting_row_cnt;
 	bool settings_told; /* all variables have come */
@@ -170,14 +154,9 @@ int wt_build__sdma_end(struct wt_build *build, struct wt_build_process *process,
 	const struct wt_rec_sdma_end *end);
 int wt_build__flush_sdma(struct wt_build *build, struct wt_build_process *process);
 
-/* build_copies.c: which call asked for what a blit kernel did */
-void wt_build__copy_called(struct wt_build_process *process, const struct wt_rec_copy *rec);
-int wt_build__blit(struct wt_build *build, struct wt_build_process *process,
-	const struct wt_store_op *op, uint64_t corr);
-/* An operation of the thread of `corr` on that queue was seen: its earlier calls are over. */
-int wt_build__blits_before(struct wt_build *build, struct wt_build_process *process,
-	uint32_t queue_id, uint64_t packet, uint64_t corr);
-int wt_build__flush_blits(struct wt_build *build, struct wt_build_process *process);
+/* build_copies.c: kind and places of a copy or fill with its addresses; `asked`: by DMA, or NULL */
+void wt_build__place_copy(struct wt_build *build, struct wt_build_process *process,
+	struct wt_store_op *op, const struct wt_rec_sdma *asked);
 
 /* build_calls.c */
 int wt_build__thread_record(struct wt_build *build, struct wt_build_process *process,

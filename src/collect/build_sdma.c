@@ -24,7 +24,6 @@ static int write_copy(struct wt_build *build, struct wt_build_process *process,
 		.end_ns = timed ? end->end_ns : WT_ABSENT,
 		.in_flight = !end,
 		.private_bytes = UINT32_MAX,
-		.copy_kind = rec->kind,
 		.bytes = rec->bytes,
 		.dst = rec->dst,
 		.src = rec->src,
@@ -43,6 +42,7 @@ static int write_copy(struct wt_build *build, struct wt_build_process *process,
 		if (!op.api_id)
 			return -ENOMEM;
 	}
+	wt_build__place_copy(build, process, &op, rec);
 	return wt_build__write_op(build, &op);
 }
 

@@ -45,6 +45,8 @@ enum wt_rec_type {
 	WT_REC_SDMA_END = 25,	/* struct wt_rec_sdma_end: it was made */
 	WT_REC_STREAM_END = 26,	/* struct wt_rec_stream_end: destroyed */
 	WT_REC_SETTING = 27,	/* struct wt_rec_setting */
+	WT_REC_PLACE = 32,	/* struct wt_rec_place: addresses are memory of a GPU or of the host */
+	WT_REC_PLACE_END = 33,	/* struct wt_rec_place_end: they are not any more */
 };
 
 /* Head of every record. */
@@ -97,6 +99,7 @@ enum wt_copy_kind { /* what the caller asked for; numbers of hipMemcpyKind, then
 	WT_COPY_DTOH = 2,
 	WT_COPY_DTOD = 3,
 	WT_COPY_DEFAULT = 4,
+	WT_COPY_PEER = 5,	/* operations: between two GPUs */
 	WT_COPY_FILL = 16,
 	WT_COPY_UNKNOWN = 255,
 };
@@ -317,8 +320,8 @@ struct wt_rec_sdma {
 	uint64_t bytes;
 	uint64_t number;
 	uint32_t stream;
-	uint32_t kind;		/* enum wt_copy_kind: HTOD, DTOH, DTOD, HTOH by the agents */
-	uint32_t dst_device;	/* UINT32_MAX: a CPU */
+	uint32_t reserved;
+	uint32_t dst_device;	/* by the agents that were given; WT_PLACE_HOST: a CPU's */
 	uint32_t src_device;
 };
 static_assert(sizeof(struct wt_rec_sdma) == 64, "SDMA record");
@@ -331,5 +334,26 @@ struct wt_rec_sdma_end {
 	uint64_t end_ns;
 };
 static_assert(sizeof(struct wt_rec_sdma_end) == 32, "SDMA end record");
+
+/*
+ * Whose memory lies at some addresses, from the moment when the runtime gave it
+ * until just before it was asked to take it back: what tells a copy's direction.
+ * Not only allocations of the application's, but whatever the GPU can reach.
+ */
+struct wt_rec_place {
+	struct wt_rec rec;	/* id: device number, or: */
+#define WT_PLACE_HOST UINT32_MAX
+	uint64_t address;
+	uint64_t bytes;
+	uint64_t from_ns;
+};
+static_assert(sizeof(struct wt_rec_place) == 32, "place record");
+
+struct wt_rec_place_end {
+	struct wt_rec rec;
+	uint64_t address;
+	uint64_t end_ns;
+};
+static_assert(sizeof(struct wt_rec_place_end) == 24, "place end record");
 
 #endif

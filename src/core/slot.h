@@ -49,6 +49,7 @@ enum wt_slot_flag {
 	WT_SLOT_GRAPH = 1 << 2,	     /* part of a graph replay: `node` holds its ordinal */
 	WT_SLOT_NO_BARRIER = 1 << 3, /* barrier bit 0: may overlap its predecessor */
 	WT_SLOT_NO_PRODUCER = 1 << 4, /* reserved outside the wrapped functions */
+	WT_SLOT_MOVES = 1 << 5,	     /* a copy or fill by a kernel whose arguments were read: `moves` */
 };
 
 /* The state word, one atomic store. */
@@ -66,13 +67,26 @@ static_assert(sizeof(union wt_slot_word) == 8, "slot word");
 
 #define WT_SLOT_PRIVATE_UNKNOWN 0xffffu
 
+/* What a copy or a fill does: the first bytes that it writes and reads, how many in all. */
+struct wt_moves {
+	uint64_t dst;
+	uint64_t src; /* fills: 0 */
+	uint64_t bytes;
+};
+
 struct wt_slot {
 	_Atomic uint64_t word;	 /* union wt_slot_word */
 	uint64_t corr;		 /* of the API call that reserved it, 0: none */
 	uint64_t kernel_object;
-	uint32_t grid[3];	 /* work-items */
-	uint16_t block[3];	 /* work-items */
-	uint16_t private_dwords; /* private segment of a work-item / 4; WT_SLOT_PRIVATE_UNKNOWN */
+	union {
+		struct {
+			uint32_t grid[3];	 /* work-items */
+			uint16_t block[3];	 /* work-items */
+			uint16_t private_dwords; /* private segment of a work-item / 4 … */
+			uint32_t reserved;	 /* … or WT_SLOT_PRIVATE_UNKNOWN */
+		};
+		struct wt_moves moves; /* WT_SLOT_MOVES: it has no dimensions then */
+	};
 	uint32_t stream;	 /* stream number, 0: not known */
 	uint32_t node;		 /* ordinal << 8 | packet, with WT_SLOT_GRAPH */
 	uint32_t group_bytes;

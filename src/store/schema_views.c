@@ -20,7 +20,7 @@
 /* opType_id of a shape: see enum wt_fixed_string */
 #define OP_TYPE_ID                                                                                 \
 	"(SELECT CASE s.kind WHEN 1 THEN 2 WHEN 3 THEN 8 ELSE CASE s.copy_kind WHEN 0 THEN 3"      \
-	" WHEN 1 THEN 4 WHEN 2 THEN 5 WHEN 3 THEN 6 ELSE 7 END END"                                \
+	" WHEN 1 THEN 4 WHEN 2 THEN 5 WHEN 3 THEN 6 WHEN 5 THEN 6 ELSE 7 END END"                  \
 	" FROM wt_shape s WHERE s.id = o.shape_id)"
 
 #define DESCRIPTION_ID                                                                             \

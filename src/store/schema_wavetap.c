@@ -64,8 +64,9 @@ const struct wt_table_schema wt_tables[WT_T_CNT] = {
 		"NULL,"
 		" lane_id INTEGER NOT NULL, api_id INTEGER, packet INTEGER, node INTEGER,"
 		" state_id INTEGER"},
-	[WT_T_COPY] = {"wt_copy", 4,
-		"id INTEGER PRIMARY KEY, bytes INTEGER, dst INTEGER, src INTEGER"},
+	[WT_T_COPY] = {"wt_copy", 6,
+		"id INTEGER PRIMARY KEY, bytes INTEGER, dst INTEGER, src INTEGER,"
+		" dst_device_id INTEGER, src_device_id INTEGER"},
 	[WT_T_CALL] = {"wt_call", 6,
 		"id INTEGER PRIMARY KEY, process_id INTEGER, thread_id INTEGER, name_id INTEGER,"
 		" domain_id INTEGER, stream_id INTEGER"},

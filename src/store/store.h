@@ -18,7 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WT_ABSENT UINT64_MAX
+#define WT_ABSENT     UINT64_MAX
+#define WT_STORE_HOST UINT32_MAX /* in place of a device: the host's memory */
 
 struct wt_err; /* base/err.h */
 struct wt_store;
@@ -148,6 +149,7 @@ struct wt_store_op {
 	/* copies and fills */
 	uint32_t copy_kind;       /* enum wt_copy_kind (core/record.h) */
 	uint64_t bytes, dst, src; /* WT_ABSENT */
+	uint32_t dst_device_id, src_device_id; /* whose memory; WT_STORE_HOST; 0 absent */
 	/* graph replays */
 	bool in_graph;
 	uint32_t node; /* ordinal << 8 | packet number */

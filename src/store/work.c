@@ -228,14 +228,15 @@ static int drop_dangling(struct wt_store *store, struct wt_err **err)
 		{WT_T_CALL, "thread_id", WT_T_THREAD},
 		{WT_T_CALL, "stream_id", WT_T_STREAM},
 		{WT_T_PROCESS, "parent_id", WT_T_PROCESS},
+		{WT_T_COPY, "dst_device_id", WT_T_DEVICE},
+		{WT_T_COPY, "src_device_id", WT_T_DEVICE},
 	};
 	int64_t dropped = 0;
 
 	for (unsigned i = 0; i < sizeof(references) / sizeof(references[0]); i++) {
 		const char *column = references[i].column;
 		int code = wt_sql__execf(store->db, err,
-			"UPDATE %s SET %s = NULL WHERE %s IS NOT NULL AND %s NOT IN (SELECT id "
-			"FROM %s)",
+			"UPDATE %s SET %s = NULL WHERE %s <> 0 AND %s NOT IN (SELECT id FROM %s)",
 			wt_tables[references[i].table].name, column, column, column,
 			wt_tables[references[i].target].name);
 

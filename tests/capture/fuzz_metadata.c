@@ -9,10 +9,12 @@
 static bool look(const char *name, size_t length, const struct wt_kernel_facts *facts, void *arg)
 {
 	volatile char sum = 0;
+	char text[80];
 
 	for (size_t i = 0; i < length; i++)
 		sum = (char)(sum + name[i]);
 	(void)sum;
+	wt_metadata__arguments(facts, text, sizeof(text));
 	if (!length || !facts)
 		abort();
 	return ++*(unsigned *)arg < 1000;

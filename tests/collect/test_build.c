@@ -135,20 +135,6 @@ static void call(uint64_t corr, uint64_t start, uint64_t end)
 	ring_record(0, &calls, &rec, sizeof(rec), NULL);
 }
 
-static void copy_call(uint64_t corr, uint64_t bytes, uint32_t kind)
-{
-	struct wt_rec_copy rec = {.call = {.rec = {WT_REC_CALL_COPY, 0, 18},
-					  .start_tsc = 3 * S,
-					  .end_tsc = 3 * S + 10,
-					  .corr = corr},
-		.dst = 0xd,
-		.src = 0x5,
-		.bytes = bytes,
-		.kind = kind};
-
-	ring_record(0, &calls, &rec, sizeof(rec), NULL);
-}
-
 static void op(uint64_t index, uint64_t corr, uint64_t object, uint32_t generation, uint64_t start,
 	uint64_t end, enum wt_op_state op_state)
 {
@@ -171,6 +157,30 @@ static void op(uint64_t index, uint64_t corr, uint64_t object, uint32_t generati
 	frame.op.start_ticks = start;
 	frame.op.end_ticks = end;
 	frame.op.state = op_state;
+	wt_segment__add(&writer, WT_FRAME_OPS, 0, 0, 0, &frame, sizeof(frame));
+}
+
+/* By a kernel whose arguments were read. */
+static void moves(uint64_t index, uint64_t corr, uint64_t object, uint64_t dst, uint64_t src,
+	uint64_t bytes, uint64_t start)
+{
+	struct {
+		struct wt_frame_ops head;
+		struct wt_op_raw op;
+	} frame = {.head = {.queue = 0, .device = 0, .capacity = 64}};
+	union wt_slot_word word = {.state = WT_SLOT_SUBMITTED,
+		.kind = WT_SLOT_DISPATCH,
+		.flags = WT_SLOT_TIMED | WT_SLOT_MOVES};
+
+	frame.op.slot = (struct wt_slot){.word = word.raw,
+		.corr = corr,
+		.kernel_object = object,
+		.code_generation = 1,
+		.moves = {.dst = dst, .src = src, .bytes = bytes}};
+	frame.op.index = index;
+	frame.op.start_ticks = start;
+	frame.op.end_ticks = start + 1;
+	frame.op.state = WT_OP_DONE;
 	wt_segment__add(&writer, WT_FRAME_OPS, 0, 0, 0, &frame, sizeof(frame));
 }
 
@@ -494,7 +504,32 @@ static void test_dma(void **state)
 	done();
 }
 
-/* Blit kernels: kind and bytes from the call, where it made this one alone. */
+static void place(uint32_t owner, uint64_t address, uint64_t bytes, uint64_t from_ns)
+{
+	struct wt_rec_place rec = {.rec = {WT_REC_PLACE, 0, owner},
+		.address = address,
+		.bytes = bytes,
+		.from_ns = from_ns};
+
+	define(&rec, sizeof(rec), NULL);
+}
+
+static void place_end(uint64_t address, uint64_t end_ns)
+{
+	struct wt_rec_place_end rec = {
+		.rec = {WT_REC_PLACE_END, 0, 0}, .address = address, .end_ns = end_ns};
+
+	define(&rec, sizeof(rec), NULL);
+}
+
+#define AT(column)                                                                                 \
+	"SELECT coalesce(c." column ", -1) FROM wt_op o LEFT JOIN wt_copy c ON c.id = o.id"        \
+	" WHERE packet = %d"
+#define COPY_KIND                                                                                  \
+	"SELECT coalesce(s.copy_kind, -1) FROM wt_op o JOIN wt_shape s ON s.id = o.shape_id"       \
+	" WHERE packet = %d"
+
+/* Blit kernels: bytes and addresses from their arguments, kind by whose memory that is. */
 static void test_blits(void **state)
 {
 	(void)state;
@@ -502,41 +537,109 @@ static void test_blits(void **state)
 	symbol(0xc0, 1, 1, "__amd_rocclr_copyBufferAligned.kd");
 	symbol(0xf0, 1, 1, "__amd_rocclr_fillBufferAligned");
 	symbol(0x100, 1, 1, "mine.kd");
-	op(0, WT_CORR(1ull, 1), 0xc0, 1, S / 10, S / 10 + 1, WT_OP_DONE);
-	copy_call(WT_CORR(1ull, 1), 4096, WT_COPY_DTOD);
-	op(1, WT_CORR(1ull, 2), 0xf0, 1, S / 10, S / 10 + 1, WT_OP_DONE);
-	copy_call(WT_CORR(1ull, 2), 100, WT_COPY_FILL);
-	/* two kernels by one call: nobody knows who moved what */
-	copy_call(WT_CORR(1ull, 3), 9999, WT_COPY_DTOH);
-	op(2, WT_CORR(1ull, 3), 0xc0, 1, S / 10, S / 10 + 1, WT_OP_DONE);
-	op(3, WT_CORR(1ull, 3), 0xc0, 1, S / 10, S / 10 + 1, WT_OP_DONE);
-	/* by a call that is no copy */
-	call(WT_CORR(1ull, 4), 3 * S, 3 * S + 1);
-	op(4, WT_CORR(1ull, 4), 0xc0, 1, S / 10, S / 10 + 1, WT_OP_DONE);
-	/* by nobody */
-	op(5, 0, 0xf0, 1, S / 10, S / 10 + 1, WT_OP_DONE);
+	place(0, 0x10000, 0x1000, 0);
+	place(WT_PLACE_HOST, 0x20000, 0x1000, 0);
+	/* the GPU's until 2 s, the host's from 3 s on */
+	place(0, 0x30000, 0x1000, 0);
+	place_end(0x30000, 2 * S);
+	place(WT_PLACE_HOST, 0x30000, 0x800, 3 * S);
+	moves(0, WT_CORR(1ull, 1), 0xc0, 0x10010, 0x10ff0, 16, S / 10);
+	moves(1, WT_CORR(1ull, 1), 0xc0, 0x10010, 0x20000, 4096, S / 10);
+	moves(2, 0, 0xc0, 0x20fff, 0x10000, 1, S / 10);
+	moves(3, 0, 0xf0, 0x10100, 0, 64, S / 10);
+	/* nobody's */
+	moves(4, 0, 0xc0, 0x11000, 0x10000, 8, S / 10);
+	/* its arguments are not known */
+	op(5, 0, 0xc0, 1, S / 10, S / 10 + 1, WT_OP_DONE);
 	op(6, WT_CORR(1ull, 5), 0x100, 1, S / 10, S / 10 + 1, WT_OP_DONE);
-	/* its call's record comes last */
-	op(7, WT_CORR(1ull, 6), 0xc0, 1, S / 10, S / 10 + 1, WT_OP_DONE);
-	op(8, WT_CORR(1ull, 7), 0x100, 1, S / 10, S / 10 + 1, WT_OP_DONE);
-	copy_call(WT_CORR(1ull, 6), 77, WT_COPY_HTOD);
+	moves(7, 0, 0xc0, 0x30000, 0x10000, 8, S / 10);
+	moves(8, 0, 0xc0, 0x30000, 0x10000, 8, S / 10 * 4);
+	/* before and after: nobody's then */
+	moves(9, 0, 0xc0, 0x30000, 0x10000, 8, S / 10 * 5 / 2);
+	/* of both lives, but the shorter one is the host's */
+	moves(10, 0, 0xc0, 0x30900, 0x10000, 8, S / 10 * 4);
 	process_end(0);
 	build(0);
 	assert_int_equal(number(KIND, 0), WT_OP_COPY);
-	assert_int_equal(number(BYTES, 0), 4096);
-	assert_int_equal(number(KIND, 1), WT_OP_FILL);
-	assert_int_equal(number(BYTES, 1), 100);
-	assert_int_equal(number(KIND, 2), WT_OP_COPY);
-	assert_int_equal(number(BYTES, 2), -1);
-	assert_int_equal(number(BYTES, 3), -1);
-	assert_int_equal(number(KIND, 4), WT_OP_COPY);
-	assert_int_equal(number(BYTES, 4), -1);
-	assert_int_equal(number(KIND, 5), WT_OP_FILL);
+	assert_int_equal(number(BYTES, 0), 16);
+	assert_int_equal(number(AT("dst"), 0), 0x10010);
+	assert_int_equal(number(AT("src"), 0), 0x10ff0);
+	assert_int_equal(number(AT("dst_device_id"), 0), 1);
+	assert_int_equal(number(AT("src_device_id"), 0), 1);
+	assert_int_equal(number(COPY_KIND, 0), WT_COPY_DTOD);
+	assert_int_equal(number(COPY_KIND, 1), WT_COPY_HTOD);
+	assert_int_equal(number(AT("src_device_id"), 1), 0);
+	assert_int_equal(number(COPY_KIND, 2), WT_COPY_DTOH);
+	assert_int_equal(number(KIND, 3), WT_OP_FILL);
+	assert_int_equal(number(COPY_KIND, 3), WT_COPY_FILL);
+	assert_int_equal(number(BYTES, 3), 64);
+	assert_int_equal(number(AT("src"), 3), -1);
+	assert_int_equal(number(AT("src_device_id"), 3), -1);
+	assert_int_equal(number(COPY_KIND, 4), -1);
+	assert_int_equal(number(AT("dst_device_id"), 4), -1);
+	assert_int_equal(number(AT("src_device_id"), 4), 1);
+	assert_int_equal(number(KIND, 5), WT_OP_COPY);
 	assert_int_equal(number(BYTES, 5), -1);
+	assert_int_equal(number(COPY_KIND, 5), -1);
 	assert_int_equal(number(KIND, 6), WT_OP_KERNEL);
-	assert_int_equal(number(BYTES, 7), 77);
-	assert_int_equal(stats.copy_cnt, 7);
-	assert_int_equal(stats.op_cnt, 2);
+	assert_int_equal(number(COPY_KIND, 7), WT_COPY_DTOD);
+	assert_int_equal(number(COPY_KIND, 8), WT_COPY_DTOH);
+	assert_int_equal(number(COPY_KIND, 9), -1);
+	assert_int_equal(number(COPY_KIND, 10), WT_COPY_DTOD);
+	assert_int_equal(stats.copy_cnt, 10);
+	assert_int_equal(stats.op_cnt, 1);
+	done();
+}
+
+/* A copy by DMA: by the addresses; by the agents where those are nobody's. */
+static void test_dma_places(void **state)
+{
+	struct wt_rec_sdma rec = {.rec = {WT_REC_SDMA, 0, 0},
+		.dst_device = 0,
+		.src_device = WT_PLACE_HOST,
+		.dst = 0x10000,
+		.src = 0x20000,
+		.bytes = 5};
+
+	(void)state;
+	usual();
+	place(1, 0x10000, 0x1000, 0);
+	rec.number = 1;
+	define(&rec, sizeof(rec), NULL);
+	sdma_end(1, 0, S, S + 5);
+	rec.number = 2;
+	rec.bytes = 6;
+	rec.src = 0x10008;
+	rec.dst = 0x40000;
+	define(&rec, sizeof(rec), NULL);
+	sdma_end(2, 0, S, S + 5);
+	process_end(0);
+	build(0);
+#define OF                                                                                         \
+	"FROM wt_copy c JOIN wt_op o USING (id) JOIN wt_shape s ON s.id = o.shape_id WHERE bytes " \
+	"= "
+	assert_int_equal(number("SELECT s.copy_kind " OF "5"), WT_COPY_HTOD);
+	assert_int_equal(number("SELECT src_device_id " OF "5"), 0);
+	assert_int_equal(number("SELECT s.copy_kind " OF "6"), WT_COPY_PEER);
+	done();
+}
+
+/* A hostile writer: more places than anybody has, all at once. */
+static void test_many_places(void **state)
+{
+	(void)state;
+	usual();
+	symbol(0xc0, 1, 1, "__amd_rocclr_copyBuffer");
+	for (uint64_t i = 0; i < 20000; i++)
+		place(i % 3 ? 0 : WT_PLACE_HOST, i * 0x1000, 0x1000, 0);
+	place(0, UINT64_MAX - 5, UINT64_MAX, 0);
+	place_end(12345, S);
+	moves(0, 0, 0xc0, 0x4000 + 5, 0x7000, 3, S / 10);
+	moves(1, 0, 0xc0, 0x3000 + 5, 0x7000, 3, S / 10);
+	process_end(0);
+	build(0);
+	assert_int_equal(number(COPY_KIND, 0), WT_COPY_DTOD);
+	assert_int_equal(number(AT("dst_device_id"), 1), 0);
 	done();
 }
 
@@ -737,6 +840,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_in_flight_and_losses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_dma, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_blits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_dma_places, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_many_places, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_twice, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_device_twice, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_clock, set_up, tear_down),

@@ -20,6 +20,28 @@ KERNEL, COPY, FILL = "kernel", "copy", "fill"
 OPERATIONS = (KERNEL, COPY, FILL)
 
 
+HOST = "host"
+HTOH, HTOD, DTOH, DTOD, PEER, FILLS = 0, 1, 2, 3, 5, 16
+
+
+def place(line, key):
+    """Whose memory an address is in: a GPU's number, the host's, or None: there is no address."""
+    if key not in line:
+        return None
+    return HOST if line[key] is None else line[key]
+
+
+def copy_kind(packet):
+    """The kind that a trace must give it: docs/FORMAT.md, wt_shape.copy_kind."""
+    if packet.kind == FILL:
+        return FILLS
+    if packet.src_at == HOST:
+        return HTOH if packet.dst_at == HOST else HTOD
+    if packet.dst_at == HOST:
+        return DTOH
+    return DTOD if packet.src_at == packet.dst_at else PEER
+
+
 def plain(name):
     """A kernel's name without the descriptor's suffix."""
     if name is None:
@@ -30,12 +52,16 @@ def plain(name):
 class Packet:
     """A packet that the virtual GPU executed, or was executing (`done` is False)."""
     __slots__ = ("process", "pid", "gpu", "queue", "hsa_id", "index", "kind", "kernel", "grid",
-                 "block", "group", "private", "bytes", "src", "dst", "barrier", "sdma", "start",
-                 "end", "done", "interrupt", "bare")
+                 "block", "group", "private", "bytes", "src", "dst", "src_at", "dst_at", "barrier",
+                 "sdma", "start", "end", "done", "interrupt", "bare")
 
     def __init__(self, **fields):
         for name in self.__slots__:
             setattr(self, name, fields.get(name))
+
+    def is_runtimes(self):
+        """By a kernel without a code object around it."""
+        return self.kernel is None and not self.sdma
 
     def __str__(self):
         where = "SDMA" if self.sdma else f"queue {self.hsa_id} packet {self.index}"
@@ -45,8 +71,8 @@ class Packet:
 class Operation:
     """An operation of a trace."""
     __slots__ = ("id", "process", "pid", "device", "hsa_id", "index", "kind", "kernel", "grid",
-                 "block", "group", "private", "bytes", "src", "dst", "overlaps", "start", "end",
-                 "in_flight", "untimed", "api_id", "stream", "node")
+                 "block", "group", "private", "bytes", "src", "dst", "src_at", "dst_at",
+                 "copy_kind", "overlaps", "start", "end", "in_flight", "untimed", "api_id", "stream", "node")
 
     def __init__(self, **fields):
         for name in self.__slots__:
@@ -64,7 +90,8 @@ class Trace:
     OPERATIONS = """
         SELECT o.id, l.process_id, p.pid, d.node - 1, q.hsa_id, o.packet, s.kind, n.string,
                s.grid_x, s.grid_y, s.grid_z, s.block_x, s.block_y, s.block_z, s.group_bytes,
-               s.private_bytes, c.bytes, c.src, c.dst, s.overlaps,
+               s.private_bytes, c.bytes, c.src, c.dst, c.src_device_id, e.number,
+               c.dst_device_id, f.number, s.copy_kind, s.overlaps,
                o.start, o.start + o.duration, t.in_flight, t.untimed, o.api_id, m.number, o.node
         FROM wt_op o
         JOIN wt_lane l ON l.id = o.lane_id
@@ -76,6 +103,8 @@ class Trace:
         LEFT JOIN wt_symbol y ON y.id = s.symbol_id
         LEFT JOIN wt_string n ON n.id = y.name_id
         LEFT JOIN wt_copy c ON c.id = o.id
+        LEFT JOIN wt_device e ON e.id = c.src_device_id
+        LEFT JOIN wt_device f ON f.id = c.dst_device_id
         LEFT JOIN wt_state t ON t.id = o.state_id
         ORDER BY o.id"""
 
@@ -97,13 +126,14 @@ class Trace:
 
     def _operation(self, row):
         (id_, process, pid, device, hsa_id, packet, kind, name, gx, gy, gz, bx, by, bz, group,
-         private, bytes_, src, dst, overlaps, start, end, in_flight, untimed, api, stream,
-         node) = row
+         private, bytes_, src, dst, src_id, src_number, dst_id, dst_number, copy_kind, overlaps,
+         start, end, in_flight, untimed, api, stream, node) = row
         return Operation(
             id=id_, process=process, pid=pid, device=device, hsa_id=hsa_id, index=packet,
             kind={1: KERNEL, 2: COPY, 3: FILL}.get(kind, kind), kernel=plain(name),
             grid=(gx, gy, gz), block=(bx, by, bz), group=group, private=private, bytes=bytes_,
-            src=src, dst=dst, overlaps=overlaps, in_flight=bool(in_flight), untimed=untimed,
+            src=src, dst=dst, src_at=HOST if src_id == 0 else src_number,
+            dst_at=HOST if dst_id == 0 else dst_number, copy_kind=copy_kind, overlaps=overlaps, in_flight=bool(in_flight), untimed=untimed,
             start=None if start is None else start + self.origin,
             end=None if end is None else end + self.origin,
             api_id=api, stream=stream, node=node)
@@ -171,16 +201,20 @@ class Log:
             grid=tuple(line.get("grid", ())), block=tuple(line.get("workgroup", ())),
             group=line.get("group_segment"), private=line.get("private_segment"),
             bytes=line["bytes"], src=line.get("source"), dst=line.get("target"),
+            src_at=place(line, "source_gpu"), dst_at=place(line, "target_gpu"),
             barrier=line["barrier_bit"], start=line["start"], end=line["end"],
             done=line["end"] is not None, interrupt=line["interrupt"],
             bare=line.get("bare", False)))
 
     def operations(self):
         """What a trace must have. Not in it: copies and fills by the HSA runtime's own kernels on
-        its own queue (no code object around them), e.g. when it uploads code. They pass no
-        function that a tool could wrap."""
-        return [p for p in self.packets
-                if p.kind in OPERATIONS and not (p.kernel is None and not p.sdma)]
+        its own queue, e.g. when it uploads code. They pass no function that a tool could wrap."""
+        return [p for p in self.packets if p.kind in OPERATIONS and not p.is_runtimes()]
+
+    def runtimes(self):
+        """What the HSA runtime did with its own kernels. Asked for by a function that a tool can
+        wrap, such a copy is in the trace: as one by DMA, whose place it took."""
+        return [p for p in self.packets if p.kind == COPY and p.is_runtimes()]
 
     def total(self, name):
         return sum(process[name] for process in self.processes.values())
@@ -216,7 +250,7 @@ def _differences(packet, operation, timed, tolerance):
 
     check("kind", packet.kind, operation.kind)
     check("device", packet.gpu, operation.device)
-    if not packet.sdma:
+    if not packet.sdma and not packet.is_runtimes():
         check("kernel", packet.kernel, operation.kernel)
         if packet.kind == KERNEL:
             check("grid", packet.grid, operation.grid)
@@ -224,8 +258,13 @@ def _differences(packet, operation, timed, tolerance):
             check("group segment", packet.group, operation.group)
             check("private segment", packet.private, operation.private)
         check("overlaps", not packet.barrier, bool(operation.overlaps))
-    if packet.kind in (COPY, FILL) and operation.bytes is not None:
+    if packet.kind in (COPY, FILL):
         check("bytes", packet.bytes, operation.bytes)
+        check("target", packet.dst, operation.dst)
+        check("source", packet.src, operation.src)
+        check("target's place", packet.dst_at, operation.dst_at)
+        check("source's place", packet.src_at, operation.src_at)
+        check("copy kind", copy_kind(packet), operation.copy_kind)
     if timed and packet.done:
         for what, want, have in (("start", packet.start, operation.start),
                                  ("end", packet.end, operation.end)):
@@ -235,12 +274,13 @@ def _differences(packet, operation, timed, tolerance):
     return out
 
 
-def _compare_dma(packets, operations, late, tolerance):
+def _compare_dma(packets, stand_ins, operations, late, tolerance):
     """DMA engines have no packet index: the copies of a process by size, in order of their time.
 
     late: an executed copy may be in flight in the trace. The runtime keeps the stamps of its DMA
     copies in the program's own memory; a killed program takes those with it that it had not yet
     looked at. The copy itself must be there.
+    stand_ins: copies by the HSA runtime's own kernels, of which the trace may have each.
     """
     problems = []
     rest = collections.defaultdict(list)
@@ -266,6 +306,12 @@ def _compare_dma(packets, operations, late, tolerance):
             continue
         bucket.remove(near[0])
         problems += [f"{near[0]}: {d}" for d in _differences(packet, near[0], True, tolerance)]
+    for packet in stand_ins:
+        near = [o for o in rest[packet.bytes] if o.start is not None and
+                o.dst == packet.dst and abs(o.start - packet.start) <= tolerance(packet)]
+        if near:
+            rest[packet.bytes].remove(near[0])
+            problems += [f"{near[0]}: {d}" for d in _differences(packet, near[0], True, tolerance)]
     for bucket in rest.values():
         problems += [f"never executed, or twice: {o} of {o.bytes} bytes" for o in bucket
                      if not o.in_flight]
@@ -285,6 +331,9 @@ def compare(log, trace, *, late_per_queue=0, untimed=(), lost=(),
     packets = log.operations()
     pairs, problems = _pair_processes(packets, trace.operations, trace)
     executed, dma_packets = {}, collections.defaultdict(list)
+    stand_ins = collections.defaultdict(list)
+    for packet in log.runtimes():
+        stand_ins[packet.process].append(packet)
     for packet in packets:
         if packet.sdma:
             dma_packets[packet.process].append(packet)
@@ -340,7 +389,7 @@ def compare(log, trace, *, late_per_queue=0, untimed=(), lost=(),
     else:
         problems += [f"not in the trace: {packet}" for packet in missing]
     for process in sorted(set(dma_packets) | set(dma_operations)):
-        problems += _compare_dma(dma_packets[process], dma_operations[process],
+        problems += _compare_dma(dma_packets[process], stand_ins[process], dma_operations[process],
                                  late_per_queue > 0, tolerance)
     return problems
 

@@ -20,8 +20,9 @@ CREATE TABLE wt_symbol(id INTEGER PRIMARY KEY, name_id INTEGER);
 CREATE TABLE wt_lane(id INTEGER PRIMARY KEY, process_id INTEGER, device_id INTEGER,
   queue_id INTEGER, stream_id INTEGER);
 CREATE TABLE wt_shape(id INTEGER PRIMARY KEY, kind INTEGER, symbol_id INTEGER, grid_x, grid_y,
-  grid_z, block_x, block_y, block_z, group_bytes, private_bytes, overlaps);
-CREATE TABLE wt_copy(id INTEGER PRIMARY KEY, bytes INTEGER, dst INTEGER, src INTEGER);
+  grid_z, block_x, block_y, block_z, group_bytes, private_bytes, overlaps, copy_kind);
+CREATE TABLE wt_copy(id INTEGER PRIMARY KEY, bytes INTEGER, dst INTEGER, src INTEGER,
+  dst_device_id INTEGER, src_device_id INTEGER);
 CREATE TABLE wt_state(id INTEGER PRIMARY KEY, in_flight INTEGER, untimed TEXT);
 CREATE TABLE wt_op(id INTEGER PRIMARY KEY, start INTEGER, duration INTEGER, shape_id INTEGER,
   lane_id INTEGER, api_id INTEGER, packet INTEGER, node INTEGER, state_id INTEGER);
@@ -33,9 +34,9 @@ INSERT INTO wt_queue VALUES(1, 7);
 INSERT INTO wt_string VALUES(1, 'scale.kd');
 INSERT INTO wt_symbol VALUES(1, 1);
 INSERT INTO wt_lane VALUES(1, 1, 1, 1, NULL), (2, 1, 1, NULL, NULL);
-INSERT INTO wt_shape VALUES(1, 1, 1, 256, 1, 1, 64, 1, 1, 512, 0, 0);
-INSERT INTO wt_shape(id, kind, overlaps) VALUES(2, 2, 0);
-INSERT INTO wt_shape(id, kind, symbol_id, overlaps) VALUES(3, 3, 1, 0);
+INSERT INTO wt_shape VALUES(1, 1, 1, 256, 1, 1, 64, 1, 1, 512, 0, 0, NULL);
+INSERT INTO wt_shape(id, kind, overlaps, copy_kind) VALUES(2, 2, 0, 1);
+INSERT INTO wt_shape(id, kind, symbol_id, overlaps, copy_kind) VALUES(3, 3, 1, 0, 16);
 INSERT INTO wt_state VALUES(1, 1, NULL), (2, 0, 'time.shared-signal');
 """
 KERNELS, FILL = 20, 60
@@ -58,10 +59,12 @@ class Oracle(unittest.TestCase):
         self.lines = [{"kind": "queue", "pid": 42, "queue": 3, "hsa_queue_id": 7}]
         self.lines += [dispatch(i) for i in range(KERNELS)]
         self.lines.append({"kind": "copy", "pid": 42, "gpu": 0, "queue": 9, "index": 0,
-                           "engine": "sdma", "source": 1, "target": 2, "barrier_bit": False,
+                           "engine": "sdma", "source": 1, "source_gpu": None, "target": 2,
+                           "target_gpu": 0, "barrier_bit": False,
                            "start": 9000, "end": 9500, "bytes": 4096, "signal": 1,
                            "interrupt": False})
-        self.lines.append({**dispatch(FILL), "kind": "fill", "bytes": 64})
+        self.lines.append({**dispatch(FILL), "kind": "fill", "bytes": 64, "target": 2,
+                           "target_gpu": 0})
         self.lines.append({"kind": "process", "pid": 42, "image": 0, "lost": 0, "interrupts": 0})
         self.db = sqlite3.connect(self.folder / "t.db")
         self.db.executescript(TABLES)
@@ -69,10 +72,10 @@ class Oracle(unittest.TestCase):
             self.db.execute("INSERT INTO wt_op VALUES(?, ?, 90, 1, 1, NULL, ?, NULL, NULL)",
                             (i + 1, 1000 + 100 * i, i))
         self.db.execute("INSERT INTO wt_op VALUES(100, 8000, 500, 2, 2, NULL, NULL, NULL, NULL)")
-        self.db.execute("INSERT INTO wt_copy VALUES(100, 4096, 2, 1)")
+        self.db.execute("INSERT INTO wt_copy VALUES(100, 4096, 2, 1, 1, 0)")
         self.db.execute("INSERT INTO wt_op VALUES(200, ?, 90, 3, 1, NULL, ?, NULL, NULL)",
                         (1000 + 100 * FILL, FILL))
-        self.db.execute("INSERT INTO wt_copy VALUES(200, 64, 2, NULL)")
+        self.db.execute("INSERT INTO wt_copy VALUES(200, 64, 2, NULL, 1, NULL)")
         self.addCleanup(self.db.close)
 
     def compare(self, **allowed):
@@ -128,6 +131,14 @@ class Oracle(unittest.TestCase):
                               " api_id, packet, node, state_id FROM wt_op WHERE id = 100",
                 "copy's size": "UPDATE wt_copy SET bytes = 4095 WHERE id = 100",
                 "fill's size": "UPDATE wt_copy SET bytes = 65 WHERE id = 200",
+                "no size": "UPDATE wt_copy SET bytes = NULL WHERE id = 200",
+                "target": "UPDATE wt_copy SET dst = 3 WHERE id = 100",
+                "source": "UPDATE wt_copy SET src = 2 WHERE id = 100",
+                "fill's source": "UPDATE wt_copy SET src = 0 WHERE id = 200",
+                "target's place": "UPDATE wt_copy SET dst_device_id = 0 WHERE id = 100",
+                "source's place": "UPDATE wt_copy SET src_device_id = NULL WHERE id = 100",
+                "copy's kind": "UPDATE wt_shape SET copy_kind = 2 WHERE id = 2",
+                "fill's kind": "UPDATE wt_shape SET copy_kind = NULL WHERE id = 3",
                 "copy's start": f"UPDATE wt_op SET start = start - {beyond} WHERE id = 100",
                 "copy's end": f"UPDATE wt_op SET duration = duration - {beyond} WHERE id = 100",
         }.items():

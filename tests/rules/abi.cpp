@@ -47,6 +47,10 @@ static int check_tables()
 			8ul * ((index) + ((index) >= HSA_AMD_INSERTED_AT && !old_order ? 2 : 0)),  \
 		offsetof(AmdExtTable, name##_fn));
 	HSA_AMD_ENTRIES(AMD_ENTRY)
+	HSA_AMD_WRAPPED_ENTRIES(AMD_ENTRY)
+#if HSA_AMD_INTERFACE_VERSION_MAJOR > 1 || HSA_AMD_INTERFACE_VERSION_MINOR >= 2
+	HSA_AMD_LATER_ENTRIES(AMD_ENTRY)
+#endif
 	SAME(offsetof(ours::hsa_api_table, core), offsetof(HsaApiTable, core_));
 	SAME(offsetof(ours::hsa_api_table, amd_ext), offsetof(HsaApiTable, amd_ext_));
 	SAME(offsetof(ours::hsa_api_table, finalizer_ext), offsetof(HsaApiTable, finalizer_ext_));
@@ -82,6 +86,14 @@ static int check_structs()
 	SAME(sizeof(ours::hsa_copy_time), sizeof(hsa_amd_profiling_async_copy_time_t));
 	SAME(offsetof(ours::hsa_copy_time, end),
 		offsetof(hsa_amd_profiling_async_copy_time_t, end));
+	SAME(sizeof(ours::hsa_pointer_info), sizeof(hsa_amd_pointer_info_t));
+	SAME(offsetof(ours::hsa_pointer_info, type), offsetof(hsa_amd_pointer_info_t, type));
+	SAME(offsetof(ours::hsa_pointer_info, gpu_base),
+		offsetof(hsa_amd_pointer_info_t, agentBaseAddress));
+	SAME(offsetof(ours::hsa_pointer_info, host_base),
+		offsetof(hsa_amd_pointer_info_t, hostBaseAddress));
+	SAME(offsetof(ours::hsa_pointer_info, bytes), offsetof(hsa_amd_pointer_info_t, sizeInBytes));
+	SAME(offsetof(ours::hsa_pointer_info, owner), offsetof(hsa_amd_pointer_info_t, agentOwner));
 	return bad;
 }
 
@@ -148,6 +160,10 @@ static int check_values()
 	SAME(ours::HSA_SYMBOL_PRIVATE_SIZE,
 		HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE);
 	SAME(HSA_SYMBOL_IS_KERNEL, HSA_SYMBOL_KIND_KERNEL);
+	SAME(HSA_DEVICE_CPU, HSA_DEVICE_TYPE_CPU);
+	SAME(HSA_POINTER_UNKNOWN, HSA_EXT_POINTER_TYPE_UNKNOWN);
+	SAME(HSA_POINTER_LOCKED, HSA_EXT_POINTER_TYPE_LOCKED);
+	SAME(HSA_EXTENSION_LOADER, HSA_EXTENSION_AMD_LOADER);
 	return bad;
 }
 

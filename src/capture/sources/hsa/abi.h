@@ -117,6 +117,8 @@ static_assert(offsetof(struct hsa_api_table, amd_ext) == 24, "HsaApiTable");
 	X(hsa_queue_add_write_index_scacquire, 22)                                           \
 	X(hsa_queue_add_write_index_relaxed, 23)                                             \
 	X(hsa_queue_add_write_index_screlease, 24)                                           \
+	X(hsa_memory_allocate, 33)                                                           \
+	X(hsa_memory_free, 34)                                                               \
 	X(hsa_signal_create, 37)                                                             \
 	X(hsa_signal_destroy, 38)                                                            \
 	X(hsa_signal_load_relaxed, 39)                                                       \
@@ -147,10 +149,24 @@ static_assert(offsetof(struct hsa_api_table, amd_ext) == 24, "HsaApiTable");
 	X(hsa_amd_memory_async_copy, 15)                                                     \
 	X(hsa_amd_memory_lock, 20)                                                           \
 	X(hsa_amd_memory_unlock, 21)                                                         \
+	X(hsa_amd_pointer_info, 26)                                                          \
 	X(hsa_amd_signal_create, 31)                                                         \
 	X(hsa_amd_queue_intercept_create, 35)                                                \
 	X(hsa_amd_queue_intercept_register, 36)                                              \
 	X(hsa_amd_memory_async_copy_rect, 38)
+
+/* Replaced where they are there: not called but for the application. */
+#define HSA_AMD_WRAPPED_ENTRIES(X)                                                           \
+	X(hsa_amd_memory_pool_allocate, 13)                                                  \
+	X(hsa_amd_memory_pool_free, 14)                                                      \
+	X(hsa_amd_ipc_memory_attach, 29)                                                     \
+	X(hsa_amd_ipc_memory_detach, 30)                                                     \
+	X(hsa_amd_memory_lock_to_pool, 40)
+
+/* Not there before ROCm 6. */
+#define HSA_AMD_LATER_ENTRIES(X)                                                             \
+	X(hsa_amd_vmem_map, 57)                                                              \
+	X(hsa_amd_vmem_unmap, 58)
 
 #define HSA_AMD_INSERTED_AT   16
 #define HSA_AMD_INSERTED_SIZE 456 /* table size from which on the order is the new one */
@@ -160,7 +176,7 @@ static_assert(offsetof(struct hsa_api_table, amd_ext) == 24, "HsaApiTable");
 enum hsa_core_index { HSA_CORE_ENTRIES(X) };
 #undef X
 #define X(name, index) HSA_AMD_##name = index,
-enum hsa_amd_index { HSA_AMD_ENTRIES(X) };
+enum hsa_amd_index { HSA_AMD_ENTRIES(X) HSA_AMD_WRAPPED_ENTRIES(X) HSA_AMD_LATER_ENTRIES(X) };
 #undef X
 
 /* hsa_agent_get_info attributes */
@@ -187,6 +203,7 @@ enum hsa_agent_info {
 	HSA_AGENT_ASIC_REVISION = 0xa012,
 	HSA_AGENT_XCC_CNT = 0xa111, /* since ROCm 5.6 */
 };
+#define HSA_DEVICE_CPU 0u
 #define HSA_DEVICE_GPU 1u
 
 /* hsa_amd_memory_pool_get_info attributes, segments */
@@ -218,13 +235,32 @@ enum hsa_symbol_info {
 /* hsa_ven_amd_loader_1_01_pfn_t: what the loader tells of loaded code objects. */
 #define HSA_EXTENSION_LOADER 0x201
 struct hsa_loader {
-	void *unused[4];
+	void *unused[3];
+	hsa_status (*each_loaded_code)(hsa_executable,
+		hsa_status (*)(hsa_executable, hsa_loaded_code, void *), void *);
 	hsa_status (*loaded_code_get_info)(hsa_loaded_code, uint32_t, void *);
 };
 enum hsa_loaded_code_info {
-	HSA_LOADED_CODE_BASE = 5, /* uint64_t: where the file's bytes are */
-	HSA_LOADED_CODE_SIZE = 6, /* uint64_t */
+	HSA_LOADED_CODE_AGENT = 3,
+	HSA_LOADED_CODE_BASE = 5,    /* uint64_t: where the file's bytes are */
+	HSA_LOADED_CODE_SIZE = 6,    /* uint64_t */
+	HSA_LOADED_CODE_ADDRESS = 9, /* uint64_t: where it was loaded to */
+	HSA_LOADED_CODE_BYTES = 10,  /* uint64_t */
 };
+
+/* hsa_amd_pointer_info_t */
+struct hsa_pointer_info {
+	uint32_t size;
+	uint32_t type;
+	void *gpu_base;
+	void *host_base;
+	size_t bytes;
+	void *user_data;
+	hsa_agent owner;
+	uint32_t flags;
+};
+#define HSA_POINTER_UNKNOWN 0u
+#define HSA_POINTER_LOCKED  2u
 
 struct hsa_copy_time {
 	uint64_t start;
@@ -284,6 +320,17 @@ struct hsa_pitched_ptr {
 };
 typedef hsa_status hsa_amd_memory_lock_fn(void *, size_t, const hsa_agent *, int, void **);
 typedef hsa_status hsa_amd_memory_unlock_fn(void *);
+typedef hsa_status hsa_amd_memory_lock_to_pool_fn(void *, size_t, const hsa_agent *, int,
+	struct hsa_handle, uint32_t, void **);
+typedef hsa_status hsa_amd_pointer_info_fn(const void *, struct hsa_pointer_info *,
+	void *(*)(size_t), uint32_t *, hsa_agent **);
+typedef hsa_status hsa_memory_allocate_fn(struct hsa_handle, size_t, void **);
+typedef hsa_status hsa_memory_free_fn(void *);
+typedef hsa_status hsa_amd_memory_pool_allocate_fn(struct hsa_handle, size_t, uint32_t, void **);
+typedef hsa_status hsa_amd_ipc_memory_attach_fn(const void *, size_t, uint32_t, const hsa_agent *,
+	void **);
+typedef hsa_status hsa_amd_vmem_map_fn(void *, size_t, size_t, struct hsa_handle, uint64_t);
+typedef hsa_status hsa_amd_vmem_unmap_fn(void *, size_t);
 typedef hsa_status hsa_amd_signal_create_fn(int64_t, uint32_t, const hsa_agent *, uint64_t,
 	hsa_signal *);
 #define HSA_AMD_SIGNAL_GPU_ONLY 1u

@@ -9,11 +9,6 @@
 static struct wt_rec_sdma describe(void *dst, hsa_agent dst_agent, const void *src,
 	hsa_agent src_agent, uint64_t bytes)
 {
-	/* by device known: [destination][source] */
-	static const uint32_t kinds[2][2] = {
-		{WT_COPY_HTOH, WT_COPY_DTOH},
-		{WT_COPY_HTOD, WT_COPY_DTOD},
-	};
 	const struct wt_device *to = wt_device__of(dst_agent), *from = wt_device__of(src_agent);
 	struct wt_producer who =
 		wt_producer(atomic_load_explicit(&wt_hsa.device_cnt, memory_order_relaxed));
@@ -25,9 +20,8 @@ static struct wt_rec_sdma describe(void *dst, hsa_agent dst_agent, const void *s
 		.dst = (uint64_t)dst,
 		.src = (uint64_t)src,
 		.bytes = bytes,
-		.kind = kinds[to != NULL][from != NULL],
-		.dst_device = to ? to->number : UINT32_MAX,
-		.src_device = from ? from->number : UINT32_MAX,
+		.dst_device = to ? to->number : WT_PLACE_HOST,
+		.src_device = from ? from->number : WT_PLACE_HOST,
 	};
 }
 
@@ -143,12 +137,13 @@ static hsa_status async_copy_on_engine(void *dst, hsa_agent dst_agent, const voi
 	return status;
 }
 
-/* Directions of a rectangle copy: hsa_amd_copy_direction_t. */
-static uint32_t rect_kind(uint32_t direction)
-{
-	static const uint32_t kinds[] = {WT_COPY_HTOH, WT_COPY_HTOD, WT_COPY_DTOH, WT_COPY_DTOD};
+/* Directions of a rectangle copy (hsa_amd_copy_direction_t): 1 from the host, 2 to it. */
+enum { FROM_HOST = 1, TO_HOST = 2 };
 
-	return direction < 4 ? kinds[direction] : WT_COPY_UNKNOWN;
+/* The first byte of a box. */
+static void *first_byte(const struct hsa_pitched_ptr *box, const struct hsa_dim3 *at)
+{
+	return (char *)box->base + at->z * box->slice + at->y * box->pitch + at->x;
 }
 
 static hsa_status async_copy_rect(const struct hsa_pitched_ptr *dst, const struct hsa_dim3 *dst_at,
@@ -156,17 +151,17 @@ static hsa_status async_copy_rect(const struct hsa_pitched_ptr *dst, const struc
 	const struct hsa_dim3 *range, hsa_agent agent, uint32_t direction, uint32_t dep_cnt,
 	const hsa_signal *deps, hsa_signal completion)
 {
-	struct followed copy = {.follows = dst && src && range && wanted(completion)};
+	struct followed copy = {
+		.follows = dst && dst_at && src && src_at && range && wanted(completion)};
 	hsa_status status;
 
 	if (copy.follows) {
-		copy.rec = describe(dst->base, agent, src->base, agent,
+		copy.rec = describe(first_byte(dst, dst_at), agent, first_byte(src, src_at), agent,
 			(uint64_t)range->x * range->y * range->z);
-		copy.rec.kind = rect_kind(direction);
-		if (copy.rec.kind == WT_COPY_HTOD)
-			copy.rec.src_device = UINT32_MAX;
-		if (copy.rec.kind == WT_COPY_DTOH)
-			copy.rec.dst_device = UINT32_MAX;
+		if (direction == FROM_HOST)
+			copy.rec.src_device = WT_PLACE_HOST;
+		if (direction == TO_HOST)
+			copy.rec.dst_device = WT_PLACE_HOST;
 		copy.before = announce(completion, &copy.rec);
 	}
 	status = AMD(hsa_amd_memory_async_copy_rect, hsa_amd_memory_async_copy_rect_fn)(dst, dst_at,

@@ -15,9 +15,12 @@
  *   selftest.c	does the GPU stamp that memory?
  *   pending.c	operations whose stamps lie in a signal that is not ours
  *   copies.c	hsa_amd_memory_async_copy*
+ *   blits.c	what the HIP runtime's own kernels copy and fill
+ *   places.c	whose memory lies where
  *   symbols.c	kernel symbols and their generations
  *   registers.c	what their code objects say of them
  *   metadata.c	… and how that is read
+ *   loader.c	where an executable's code lies
  *   keeper.c	wavetap's own thread: clock pairs, pending signals, rescue
  *   follow.c	queues that another tool made interceptible
  */
@@ -234,6 +237,60 @@ const struct wt_kernel_facts *wt_registers__of(
 	hsa_executable executable, hsa_agent agent, const char *name, size_t length);
 /* Under the code lock. NULL: of all. */
 void wt_registers__forget(const hsa_executable *executable);
+
+/* ---- loader.c ---- */
+bool wt_loader__get(struct hsa_loader *loader);
+/* Calls `take` for each place where the executable's code was loaded to. */
+void wt_loader__places(hsa_executable executable,
+	void (*take)(uint32_t device, uint64_t address, uint64_t bytes));
+
+/* ---- blits.c ---- */
+#define WT_BLITS       512u /* of all GPUs */
+#define WT_BLIT_PROBES 8u
+
+/* A kernel whose arguments tell what it moves. */
+struct wt_blit {
+	_Atomic uint64_t kernel_object; /* 0: none */
+	uint64_t executable;
+	uint32_t layout;
+};
+extern struct wt_blit wt_blits[WT_BLITS];
+
+static inline uint32_t wt_blit__place(uint64_t kernel_object)
+{
+	return (uint32_t)(kernel_object >> 6 ^ kernel_object >> 15) % WT_BLITS;
+}
+
+/* NULL: a kernel like any other. Of each dispatch, so mostly one load. */
+static inline const struct wt_blit *wt_blit__find(uint64_t kernel_object)
+{
+	for (uint32_t i = 0; i < WT_BLIT_PROBES; i++) {
+		const struct wt_blit *blit =
+			&wt_blits[(wt_blit__place(kernel_object) + i) % WT_BLITS];
+		/* acquire: pairs with the release in wt_blits__add() */
+		uint64_t seen = atomic_load_explicit(&blit->kernel_object, memory_order_acquire);
+
+		if (seen == kernel_object)
+			return blit;
+		if (wt_likely(!seen))
+			return NULL;
+	}
+	return NULL;
+}
+
+/* Which layout the arguments of a kernel have; 0: it moves nothing, or they are not known. */
+uint32_t wt_blits__layout(const char *name, size_t length, const struct wt_kernel_facts *facts);
+/* Under the code lock: it is callable from now on, and until its executable ends. */
+void wt_blits__add(uint32_t layout, uint64_t kernel_object, uint64_t executable);
+void wt_blits__remove(uint64_t executable);
+void wt_blits__remove_all(void);
+/* False: it is not told. */
+bool wt_blit__read(const struct wt_blit *blit, const void *arguments, struct wt_moves *to);
+
+/* ---- places.c ---- */
+void wt_places__install(struct hsa_table *core, struct hsa_table *amd);
+void wt_place__begins(uint32_t device, uint64_t address, uint64_t bytes);
+void wt_place__ends(uint64_t address);
 
 /* ---- the others ---- */
 void wt_copies__install(struct hsa_table *amd);

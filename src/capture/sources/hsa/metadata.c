@@ -2,6 +2,7 @@
 #include "capture/sources/hsa/metadata.h"
 
 #include <elf.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MACHINE_AMDGPU       224
@@ -186,7 +187,7 @@ static void note_fact(struct wt_kernel_facts *facts, const struct item *key, uin
 static bool read_kernel(struct reader *r, wt_metadata_visitor *visit, void *arg)
 {
 	struct item kernel = take(r), symbol = {OTHER, 0, NULL};
-	struct wt_kernel_facts facts;
+	struct wt_kernel_facts facts = {0};
 
 	for (size_t i = 0; i < KNOWN_CNT; i++)
 		memcpy((char *)&facts + known[i].offset, &(uint32_t){WT_NOT_SAID},
@@ -200,14 +201,63 @@ static bool read_kernel(struct reader *r, wt_metadata_visitor *visit, void *arg)
 			symbol = value;
 		if (value.kind == NUMBER)
 			note_fact(&facts, &key, value.value);
+		if (IS(&key, ".args") && value.kind == ARRAY) {
+			facts.args = r->at;
+			facts.arg_cnt = value.value;
+		}
 		if (key.kind != STRING || !step_over(r, value))
 			return false;
+		if (IS(&key, ".args"))
+			facts.args_end = r->at;
 	}
 	/* the descriptor's symbol, KERNEL.kd */
 	if (symbol.kind != STRING || symbol.value <= 3 ||
 		memcmp(symbol.text + symbol.value - 3, ".kd", 3) != 0)
 		return true;
 	return visit(symbol.text, symbol.value - 3, &facts, arg);
+}
+
+static bool tell_argument(struct reader *r, char *to, size_t to_bytes)
+{
+	struct item map = take(r), name = {OTHER, 0, NULL};
+	unsigned offset = WT_NOT_SAID, bytes = WT_NOT_SAID;
+	bool hidden = false;
+
+	if (map.kind != MAP)
+		return false;
+	for (uint64_t i = 0; i < map.value; i++) {
+		struct item key = take(r), value = take(r);
+
+		if (IS(&key, ".name"))
+			name = value;
+		if (IS(&key, ".offset") && value.kind == NUMBER)
+			offset = (unsigned)value.value;
+		if (IS(&key, ".size") && value.kind == NUMBER)
+			bytes = (unsigned)value.value;
+		if (IS(&key, ".value_kind") && value.kind == STRING)
+			hidden = value.value > 7 && !memcmp(value.text, "hidden_", 7);
+		if (key.kind != STRING || !step_over(r, value))
+			return false;
+	}
+	if (!hidden)
+		snprintf(to, to_bytes, "%.*s@%u:%u ",
+			name.kind == STRING && name.value < 64 ? (int)name.value : 0,
+			name.kind == STRING ? name.text : "", offset, bytes);
+	return true;
+}
+
+bool wt_metadata__arguments(const struct wt_kernel_facts *facts, char *to, size_t to_bytes)
+{
+	struct reader r = {facts->args, facts->args_end};
+
+	to[0] = 0;
+	for (uint64_t i = 0; i < facts->arg_cnt; i++) {
+		size_t used = strlen(to);
+
+		if (!r.at || !tell_argument(&r, to + used, to_bytes - used))
+			return false;
+	}
+	return true;
 }
 
 static bool read_note(struct reader r, wt_metadata_visitor *visit, void *arg)

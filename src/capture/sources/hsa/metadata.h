@@ -23,6 +23,10 @@ struct wt_kernel_facts {
 	uint32_t workgroup_max; /* work-items of the largest work-group it was compiled for */
 	uint32_t wavefront_size;
 	uint32_t dynamic_stack; /* 1: its scratch is known only when it runs */
+	uint32_t layout; /* for whoever reads the arguments: blits.c; 0 */
+	/* its arguments, for wt_metadata__arguments; they live as long as the file's bytes */
+	const uint8_t *args, *args_end;
+	uint64_t arg_cnt;
 };
 
 /* `name` has no NUL and lives as long as the file's bytes. False: no more. */
@@ -34,5 +38,11 @@ typedef bool wt_metadata_visitor(
  * no sense from some place on, or the visitor stopped.
  */
 bool wt_metadata__each(const void *elf, size_t bytes, wt_metadata_visitor *visit, void *arg);
+
+/*
+ * "name@offset:bytes " of each of the kernel's own arguments (not what the compiler added), in their
+ * order, as much of it as there is room for. False: they make no sense.
+ */
+bool wt_metadata__arguments(const struct wt_kernel_facts *facts, char *to, size_t to_bytes);
 
 #endif

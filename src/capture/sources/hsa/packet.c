@@ -117,9 +117,23 @@ static void no_operation(struct wt_vq *vq, uint64_t index, const struct hsa_disp
 	wt_packet__free_slot(vq, index);
 }
 
+static void describe_kernel(struct wt_slot *slot, const struct hsa_dispatch_packet *packet)
+{
+	for (int i = 0; i < 3; i++) {
+		slot->grid[i] = packet->grid[i];
+		slot->block[i] = packet->workgroup[i];
+	}
+	slot->private_dwords = packet->private_segment_size / 4 < WT_SLOT_PRIVATE_UNKNOWN &&
+					       packet->private_segment_size % 4 == 0
+				       ? (uint16_t)(packet->private_segment_size / 4)
+				       : WT_SLOT_PRIVATE_UNKNOWN;
+}
+
 static void dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packet *packet)
 {
+	const struct wt_blit *blit;
 	union wt_slot_word word;
+	struct wt_moves moves;
 	struct wt_slot *slot;
 
 	if (!wt_hsa__recording()) {
@@ -149,15 +163,14 @@ static void dispatch(struct wt_vq *vq, uint64_t index, struct hsa_dispatch_packe
 		return;
 	}
 	slot->kernel_object = packet->kernel_object;
-	for (int i = 0; i < 3; i++) {
-		slot->grid[i] = packet->grid[i];
-		slot->block[i] = packet->workgroup[i];
+	blit = wt_blit__find(packet->kernel_object);
+	if (wt_unlikely(blit != NULL) && wt_blit__read(blit, packet->kernarg_address, &moves)) {
+		slot->moves = moves;
+		word.flags |= WT_SLOT_MOVES;
+	} else {
+		describe_kernel(slot, packet);
 	}
 	slot->group_bytes = packet->group_segment_size;
-	slot->private_dwords = packet->private_segment_size / 4 < WT_SLOT_PRIVATE_UNKNOWN &&
-					       packet->private_segment_size % 4 == 0
-				       ? (uint16_t)(packet->private_segment_size / 4)
-				       : WT_SLOT_PRIVATE_UNKNOWN;
 	/* relaxed: whoever loaded the module made the kernel known to this producer */
 	slot->code_generation =
 		atomic_load_explicit(&wt_hsa.code_generation, memory_order_relaxed);

@@ -48,23 +48,26 @@ static bool keep(const char *name, size_t length, const struct wt_kernel_facts *
 	struct code *code = arg;
 	uint32_t id = wt_strset__intern(&code->names, name, length);
 
+	struct wt_kernel_facts kept = *facts;
+
 	if (!id || code->facts.cnt == KERNELS_MAX)
 		return false;
+	kept.layout = wt_blits__layout(name, length, facts);
+	kept.args = kept.args_end = NULL;
+	kept.arg_cnt = 0;
 	if (id <= code->facts.cnt) {
 		code->facts.data[id - 1] = wt_no_facts;
 		return true;
 	}
-	return !wt_vec__push(&code->facts, *facts);
+	return !wt_vec__push(&code->facts, kept);
 }
 
 static bool find_bytes(hsa_loaded_code loaded, const void **bytes, uint64_t *size)
 {
-	struct hsa_loader loader = {0};
+	struct hsa_loader loader;
 	uint64_t base = 0;
 
-	if (CORE(hsa_system_get_major_extension_table, hsa_system_get_major_extension_table_fn)(
-		    HSA_EXTENSION_LOADER, 1, sizeof(loader), &loader) != HSA_OK ||
-		!loader.loaded_code_get_info ||
+	if (!wt_loader__get(&loader) ||
 		loader.loaded_code_get_info(loaded, HSA_LOADED_CODE_BASE, &base) != HSA_OK ||
 		loader.loaded_code_get_info(loaded, HSA_LOADED_CODE_SIZE, size) != HSA_OK)
 		return false;

@@ -3,7 +3,8 @@
  * Kernel symbols. A code object's kernels become callable at the freeze of its
  * executable and vanish with its destruction; their addresses are used again.
  * Each of these steps is a new code generation, and a dispatch notes the
- * generation of its submission.
+ * generation of its submission. Where the code lies is memory of the GPU, with
+ * its variables in it.
  */
 #include "capture/sources/hsa/hsa.h"
 
@@ -62,6 +63,8 @@ static hsa_status on_symbol(hsa_executable executable, hsa_agent agent, hsa_symb
 	rec.wavefront_size = facts->wavefront_size;
 	rec.dynamic_stack = facts->dynamic_stack;
 	wt_define(&rec.rec, sizeof(rec), walk->name, rec.name_bytes);
+	if (facts->layout)
+		wt_blits__add(facts->layout, rec.kernel_object, executable.handle);
 	return HSA_OK;
 }
 
@@ -81,6 +84,13 @@ static void tell_symbols(hsa_executable executable, uint32_t generation)
 		(executable, wt_hsa.devices[i].agent, on_symbol, &walk);
 	}
 	free(walk.name);
+}
+
+static void end_place(uint32_t device, uint64_t address, uint64_t bytes)
+{
+	(void)device;
+	(void)bytes;
+	wt_place__ends(address);
 }
 
 struct wt_lock *wt_code_lock(void)
@@ -116,6 +126,7 @@ static hsa_status executable_freeze(hsa_executable executable, const char *optio
 	generation = atomic_load_explicit(&wt_hsa.code_generation, memory_order_relaxed) + 1;
 	tell_symbols(executable, generation);
 	wt_registers__forget(&executable);
+	wt_loader__places(executable, wt_place__begins);
 	atomic_store_explicit(&wt_hsa.code_generation, generation, memory_order_release);
 	wt_lock__drop(wt_code_lock(), &hold);
 	return status;
@@ -135,6 +146,8 @@ static hsa_status executable_destroy(hsa_executable executable)
 			atomic_load_explicit(&wt_hsa.code_generation, memory_order_relaxed) + 1;
 		wt_registers__forget(&executable);
 		wt_define(&rec.rec, sizeof(rec), NULL, 0);
+		wt_blits__remove(executable.handle);
+		wt_loader__places(executable, end_place);
 		atomic_store_explicit(&wt_hsa.code_generation, rec.rec.id, memory_order_release);
 		wt_lock__drop(wt_code_lock(), &hold);
 	}
@@ -147,6 +160,7 @@ void wt_symbols__leave_all(void)
 
 	wt_lock__take(wt_code_lock(), &hold);
 	wt_registers__forget(NULL);
+	wt_blits__remove_all();
 	wt_lock__drop(wt_code_lock(), &hold);
 }
 

@@ -125,6 +125,7 @@ bool OnLoad(struct hsa_api_table *table, uint64_t runtime_version, uint64_t fail
 	wt_index__install(table->core);
 	wt_signals__install(table->core);
 	wt_copies__install(table->amd_ext);
+	wt_places__install(table->core, table->amd_ext);
 	wt_symbols__install(table->core);
 	wt_follow__install(table->amd_ext);
 	atomic_store_explicit(&wt_hsa.active, true, memory_order_release);
