@@ -49,6 +49,8 @@ static const struct number numbers[] = {
 	{AT(in_flight_cnt), {"SELECT count(*) FROM wt_op WHERE state_id IN"
 			     " (SELECT id FROM wt_state WHERE in_flight = 1)",
 				    NULL}},
+	{AT(allocation_cnt), {"SELECT count(allocated) FROM wt_memory", NULL}},
+	{AT(lost_allocation_cnt), {"SELECT count(*) - count(allocated) FROM wt_memory", NULL}},
 	{AT(first_ns),
 		{"SELECT min(t) FROM (SELECT min(start) AS t FROM wt_op UNION ALL SELECT min(start)"
 		 " FROM wt_api)",
@@ -136,6 +138,15 @@ int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err
 		" substr(name, 1, instr(name, '::') - 1), '' FROM (SELECT value, substr(tag,"
 		"  instr(tag, '::unrecorded::') + 14) AS name FROM rocpd_metadata"
 		"  WHERE tag LIKE '%wavetap::unrecorded::%::%') GROUP BY name ORDER BY 2 DESC, 1"};
+	/* the same GPU of several processes is one: by its place on the bus */
+	static const char peaks[] =
+		"SELECT owner, max(bytes), '', '' FROM (SELECT owner, sum(change) OVER (PARTITION BY"
+		" owner ORDER BY time, change ROWS UNBOUNDED PRECEDING) AS bytes FROM (SELECT m.time,"
+		" m.change, CASE m.device_id WHEN 0 THEN 'the host' ELSE 'GPU ' ||"
+		" coalesce(d.number, '?') || CASE WHEN d.bdf IS NULL THEN '' ELSE"
+		" printf(' [%02x:%02x.%x]', d.bdf >> 8, (d.bdf >> 3) & 31, d.bdf & 7) END END AS owner"
+		" FROM memory_use m LEFT JOIN wt_device d ON d.id = m.device_id)) GROUP BY owner"
+		" ORDER BY owner";
 	int code = 0;
 
 	memset(facts, 0, sizeof(*facts));
@@ -167,6 +178,8 @@ int wt_facts__read(struct wt_facts *facts, struct wt_trace *trace, struct wt_err
 			code = read_list(&facts->unrecorded, trace, unrecorded[trace->kind], err);
 	}
 	if (!code && trace->kind == WT_TRACE_WAVETAP)
+		code = read_list(&facts->peaks, trace, peaks, err);
+	if (!code && trace->kind == WT_TRACE_WAVETAP)
 		code = read_list(&facts->status, trace,
 			"SELECT source, count(*), level, text FROM wt_status GROUP BY source, "
 			"level, text"
@@ -183,6 +196,7 @@ void wt_facts__free(struct wt_facts *facts)
 	free_list(facts->unrecorded.data, facts->unrecorded.cnt);
 	free_list(facts->untimed.data, facts->untimed.cnt);
 	free_list(facts->unknown.data, facts->unknown.cnt);
+	free_list(facts->peaks.data, facts->peaks.cnt);
 	free_list(facts->status.data, facts->status.cnt);
 	memset(facts, 0, sizeof(*facts));
 }
@@ -332,6 +346,25 @@ static void put_lost(const struct wt_facts *facts, FILE *file)
 	fputc('\n', file);
 }
 
+/* The most that was allocated at once. */
+static void put_memory(const struct wt_facts *facts, FILE *file)
+{
+	char text[WT_UNITS_BYTES];
+
+	if (!facts->peaks.cnt && !facts->lost_allocation_cnt)
+		return;
+	fputs("memory    ", file);
+	for (size_t i = 0; i < facts->peaks.cnt; i++)
+		fprintf(file, "%s%s of %s", i ? ", " : "at most ",
+			wt_units__size(text, facts->peaks.data[i].count), facts->peaks.data[i].name);
+	if (facts->lost_allocation_cnt) {
+		fputs(facts->peaks.cnt ? "; " : "", file);
+		put_count(file, facts->lost_allocation_cnt, "free", "frees");
+		fputs(" of what was not seen allocated", file);
+	}
+	fputc('\n', file);
+}
+
 void wt_facts__print(const struct wt_facts *facts, const struct wt_trace *trace, FILE *file)
 {
 	char text[WT_UNITS_BYTES];
@@ -345,6 +378,7 @@ void wt_facts__print(const struct wt_facts *facts, const struct wt_trace *trace,
 	put_count(file, facts->device_cnt, "GPU", "GPUs");
 	fprintf(file, ", %s\n", wt_units__size(text, trace->file_bytes));
 	put_captured(facts, file);
+	put_memory(facts, file);
 	put_unrecorded(facts, file);
 	put_lost(facts, file);
 	for (size_t i = 0; i < facts->status.cnt; i++) {
@@ -410,6 +444,8 @@ void wt_facts__json(const struct wt_facts *facts, struct wt_json *json)
 		{"graph_operations", AT(graph_op_cnt)},
 		{"operations_without_times", AT(untimed_cnt)},
 		{"operations_in_flight", AT(in_flight_cnt)},
+		{"allocations", AT(allocation_cnt)},
+		{"frees_of_unknown", AT(lost_allocation_cnt)},
 	};
 	uint64_t value;
 
@@ -421,6 +457,15 @@ void wt_facts__json(const struct wt_facts *facts, struct wt_json *json)
 	}
 	wt_json__key_int(json, "first_ns", facts->first_ns);
 	wt_json__key_int(json, "last_ns", facts->last_ns);
+	wt_json__end(json);
+	wt_json__key(json, "memory_peaks");
+	wt_json__array(json);
+	for (size_t i = 0; i < facts->peaks.cnt; i++) {
+		wt_json__object(json);
+		wt_json__key_string(json, "of", facts->peaks.data[i].name);
+		wt_json__key_uint(json, "bytes", facts->peaks.data[i].count);
+		wt_json__end(json);
+	}
 	wt_json__end(json);
 	wt_json__key(json, "unrecorded");
 	wt_json__array(json);

@@ -25,6 +25,7 @@ struct wt_facts {
 	uint64_t op_cnt, kernel_cnt, copy_cnt, fill_cnt, graph_op_cnt;
 	uint64_t untimed_cnt,
 		in_flight_cnt;       /* of op_cnt: without times, and of these not finished */
+	uint64_t allocation_cnt, lost_allocation_cnt; /* the latter: freed, but not seen made */
 	int64_t first_ns, last_ns;   /* first start and last end of any event, file's time */
 	int64_t origin_ns;           /* file's time 0 in CLOCK_BOOTTIME */
 	int64_t origin_realtime_ns;  /* the same by the wall clock; 0: not known */
@@ -33,6 +34,7 @@ struct wt_facts {
 	struct wt_fact_list untimed; /* name: cause, count; in the trace, without times */
 	struct wt_fact_list unknown; /* name: cause, count; in the trace, without stream or call */
 	struct wt_fact_list unrecorded; /* name: function, level: domain, count; made, but not asked for */
+	struct wt_fact_list peaks;   /* name: GPU or host, count: most bytes at once */
 	struct wt_fact_list status;  /* name: source, level, text */
 };
 

@@ -197,6 +197,12 @@ static int add_call(struct wt_build *build, struct wt_build_process *process,
 		return -EINVAL;
 	if (rec->id == WT_HIP_hipGraphLaunch || rec->id == WT_HIP_hipGraphLaunch_spt)
 		wt_build__stream_replays(process, call->stream);
+	if (rec->type == WT_REC_CALL_MEMORY) {
+		rc = wt_build__memory(
+			build, process, (const void *)rec, &row, !(rec->id & WT_REC_OFF));
+		if (rc)
+			return rc;
+	}
 	/* it is followed for what it made, and no part of the recording */
 	if (rec->id & WT_REC_OFF)
 		return 0;

@@ -158,6 +158,10 @@ int wt_build__flush_sdma(struct wt_build *build, struct wt_build_process *proces
 void wt_build__place_copy(struct wt_build *build, struct wt_build_process *process,
 	struct wt_store_op *op, const struct wt_rec_sdma *asked);
 
+/* build_memory.c; `call`: its own; `in_trace`: that is a row */
+int wt_build__memory(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_rec_memory *rec, const struct wt_store_api *call, bool in_trace);
+
 /* build_calls.c */
 int wt_build__thread_record(struct wt_build *build, struct wt_build_process *process,
 	const struct wt_rec *rec, uint32_t bytes);

@@ -133,6 +133,7 @@ enum wt_memory_kind {
 	WT_MEMORY_PHYSICAL = 7,	/* to be mapped (hipMemCreate): address is the handle */
 	WT_MEMORY_RESERVED = 8,	/* addresses alone (hipMemAddressReserve) */
 	WT_MEMORY_IPC = 9,	/* another process' */
+	WT_MEMORY_RESET = 10,	/* all of that device ends; no address */
 };
 
 struct wt_rec_memory {

@@ -63,6 +63,14 @@ void wt_row__put_id(struct wt_row *row, uint64_t id, enum wt_table of)
 		wt_row__put_null(row);
 }
 
+void wt_row__put_place(struct wt_row *row, uint32_t device_id)
+{
+	if (device_id == WT_STORE_HOST)
+		wt_row__put(row, 0);
+	else
+		wt_row__put_id(row, device_id, WT_T_DEVICE);
+}
+
 void wt_row__put_time(struct wt_row *row, uint64_t ns)
 {
 	const struct wt_store *store = row->store;

@@ -33,6 +33,8 @@ void wt_row__put_bits_unless(struct wt_row *row, uint64_t value, uint64_t absent
 void wt_row__put_unless(struct wt_row *row, uint64_t value, uint64_t absent);
 /* An id of the caller, moved behind those of the file; 0 is absent. */
 void wt_row__put_id(struct wt_row *row, uint64_t id, enum wt_table of);
+/* A device's id, or WT_STORE_HOST, which is 0 in the file: devices count from 1. */
+void wt_row__put_place(struct wt_row *row, uint32_t device_id);
 /* CLOCK_BOOTTIME to the file's time; WT_ABSENT is absent. */
 void wt_row__put_time(struct wt_row *row, uint64_t ns);
 /* NULL and "" are absent. The text must live until the row's end. */

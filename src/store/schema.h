@@ -33,6 +33,7 @@ enum wt_table {
 	WT_T_API_ARGS,
 	WT_T_ARG_NAME,
 	WT_T_UNRECORDED,
+	WT_T_MEMORY,
 	WT_T_LOST,
 	WT_T_CLOCK,
 	WT_T_STATUS,

@@ -38,6 +38,16 @@
 #define QUEUE_ID "coalesce((SELECT l.queue_id FROM wt_lane l WHERE l.id = o.lane_id), 0)"
 
 const char wt_schema_views[] =
+	/* what takes memory: not the program's own, nor addresses, nor another process's */
+	"CREATE VIEW memory_use AS SELECT time, process_id, device_id,"
+	" sum(change) OVER (PARTITION BY process_id, device_id ORDER BY time, change"
+	"  ROWS UNBOUNDED PRECEDING) AS bytes"
+	" FROM (SELECT allocated AS time, process_id, device_id, kind, bytes AS change FROM wt_memory"
+	"  UNION ALL SELECT freed, process_id, device_id, kind, -bytes FROM wt_memory"
+	"  WHERE allocated IS NOT NULL)"
+	" WHERE time IS NOT NULL AND change IS NOT NULL AND device_id IS NOT NULL"
+	" AND kind NOT IN (6, 8, 9);"
+
 	"CREATE VIEW rocpd_string AS SELECT id, string FROM wt_string;"
 
 	"CREATE VIEW rocpd_ustring AS SELECT id, string FROM wt_string WHERE id = 1;"

@@ -88,6 +88,10 @@ const struct wt_table_schema wt_tables[WT_T_CNT] = {
 	[WT_T_UNRECORDED] = {"wt_unrecorded", 5,
 		"id INTEGER PRIMARY KEY, process_id INTEGER, name_id INTEGER NOT NULL,"
 		" domain_id INTEGER NOT NULL, count INTEGER NOT NULL"},
+	[WT_T_MEMORY] = {"wt_memory", 11,
+		"id INTEGER PRIMARY KEY, process_id INTEGER, kind INTEGER, address INTEGER,"
+		" bytes INTEGER, device_id INTEGER, stream_id INTEGER, allocated INTEGER,"
+		" freed INTEGER, allocated_id INTEGER, freed_id INTEGER"},
 	[WT_T_LOST] = {"wt_lost", 4,
 		"id INTEGER PRIMARY KEY, process_id INTEGER, cause TEXT NOT NULL,"
 		" count INTEGER NOT NULL"},

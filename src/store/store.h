@@ -186,6 +186,17 @@ struct wt_store_api {
 	};
 };
 
+/* What a call did to memory: it gave some, or ended what lies at an address. */
+struct wt_store_memory {
+	uint32_t process_id;
+	uint64_t address, bytes; /* bytes: WT_ABSENT */
+	uint32_t kind;           /* enum wt_memory_kind (core/record.h) */
+	uint32_t device_id;      /* whose; WT_STORE_HOST; 0 absent */
+	uint32_t stream_id;      /* 0: none */
+	uint64_t api_id;         /* 0: the call is no row of the trace */
+	uint64_t time_ns;        /* when it returned; of what ends memory, when it began */
+};
+
 struct wt_store_lost {
 	uint32_t process_id; /* 0: the whole trace */
 	const char *cause;   /* wt_lost__name() */
@@ -231,6 +242,7 @@ int wt_store__add_api(struct wt_store *store, const struct wt_store_api *row);
 /* How argument `position` (from 0) of that function's calls is called. Once each. */
 int wt_store__add_arg_name(
 	struct wt_store *store, const char *function, uint32_t position, const char *name);
+int wt_store__add_memory(struct wt_store *store, const struct wt_store_memory *event);
 int wt_store__add_lost(struct wt_store *store, const struct wt_store_lost *row);
 int wt_store__add_unrecorded(struct wt_store *store, const struct wt_store_unrecorded *row);
 int wt_store__add_clock(struct wt_store *store, const struct wt_store_clock *row);

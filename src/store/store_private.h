@@ -47,6 +47,7 @@ struct wt_store {
 
 	sqlite3_stmt *insert[WT_T_CNT];
 	struct wt_batch ops, apis;
+	sqlite3_stmt *insert_memory; /* memory.c; NULL: none came yet */
 	int64_t base[WT_T_CNT]; /* ids of this run lie behind those of the file */
 	int64_t next[WT_T_CNT]; /* tables whose ids the store gives */
 	int64_t shift_ns;       /* file's time = time - origin + shift */
@@ -80,6 +81,8 @@ int wt_store_write__flush(struct wt_store *store);
 int wt_store_write__begin(struct wt_store *store, bool fresh, struct wt_err **err);
 /* What only the end can know, then the views. */
 int wt_store_write__finish(struct wt_store *store, bool fresh, struct wt_err **err);
+/* memory.c: matches allocations and frees. */
+int wt_store_write__memory(struct wt_store *store, struct wt_err **err);
 void wt_store_write__free(struct wt_store *store);
 
 /* rpd.c: brings `db` (new, or RPD's of any version, or RTL's) to RPD's schema 3. */

@@ -12,7 +12,7 @@
 /* Tables whose rows have ids of the caller or of this run; the others number themselves. */
 static const enum wt_table based[] = {WT_T_RUN, WT_T_STRING, WT_T_PROCESS, WT_T_THREAD, WT_T_DEVICE,
 	WT_T_QUEUE, WT_T_STREAM, WT_T_SYMBOL, WT_T_LANE, WT_T_SHAPE, WT_T_STATE, WT_T_OP, WT_T_CALL,
-	WT_T_LAUNCH, WT_T_API};
+	WT_T_LAUNCH, WT_T_API, WT_T_MEMORY};
 
 static int create_tables(struct wt_store *store, struct wt_err **err)
 {
@@ -229,6 +229,9 @@ static int drop_dangling(struct wt_store *store, struct wt_err **err)
 		{WT_T_CALL, "stream_id", WT_T_STREAM},
 		{WT_T_PROCESS, "parent_id", WT_T_PROCESS},
 		{WT_T_COPY, "dst_device_id", WT_T_DEVICE},
+		{WT_T_MEMORY, "process_id", WT_T_PROCESS},
+		{WT_T_MEMORY, "device_id", WT_T_DEVICE},
+		{WT_T_MEMORY, "stream_id", WT_T_STREAM},
 		{WT_T_COPY, "src_device_id", WT_T_DEVICE},
 	};
 	int64_t dropped = 0;
@@ -287,7 +290,10 @@ static int name_launches(struct wt_store *store, struct wt_err **err)
 
 int wt_store_write__finish(struct wt_store *store, bool fresh, struct wt_err **err)
 {
-	int code = drop_dangling(store, err);
+	int code = wt_store_write__memory(store, err);
+
+	if (!code)
+		code = drop_dangling(store, err);
 
 	if (!code)
 		code = name_launches(store, err);
@@ -312,6 +318,8 @@ void wt_store_write__free(struct wt_store *store)
 		sqlite3_finalize(store->insert[table]);
 		store->insert[table] = NULL;
 	}
+	sqlite3_finalize(store->insert_memory);
+	store->insert_memory = NULL;
 	sqlite3_finalize(store->ops.insert_many);
 	sqlite3_finalize(store->apis.insert_many);
 	store->ops.insert_many = store->apis.insert_many = NULL;

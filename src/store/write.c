@@ -217,15 +217,6 @@ static int link_launch(struct wt_store *store, const struct wt_store_op *op)
 
 /* ---- events ------------------------------------------------------------- */
 
-/* The host is 0: devices count from 1. */
-static void put_place(struct wt_row *row, uint32_t device_id)
-{
-	if (device_id == WT_STORE_HOST)
-		wt_row__put(row, 0);
-	else
-		wt_row__put_id(row, device_id, WT_T_DEVICE);
-}
-
 static int add_copy(struct wt_store *store, int64_t op_id, const struct wt_store_op *op)
 {
 	struct wt_row row = wt_row__begin(store, WT_T_COPY);
@@ -234,8 +225,8 @@ static int add_copy(struct wt_store *store, int64_t op_id, const struct wt_store
 	wt_row__put_unless(&row, op->bytes, WT_ABSENT);
 	wt_row__put_unless(&row, op->dst, WT_ABSENT);
 	wt_row__put_unless(&row, op->src, WT_ABSENT);
-	put_place(&row, op->dst_device_id);
-	put_place(&row, op->src_device_id);
+	wt_row__put_place(&row, op->dst_device_id);
+	wt_row__put_place(&row, op->src_device_id);
 	return wt_row__end(&row);
 }
 
