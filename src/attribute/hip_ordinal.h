@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * The number that HIP gives a GPU. The HSA runtime shows a process some GPUs, in an order
- * (ROCR_VISIBLE_DEVICES has done its work before); HIP_VISIBLE_DEVICES, or where that is not set or
- * empty CUDA_VISIBLE_DEVICES, picks of these and orders them. GPU_DEVICE_ORDINAL is OpenCL's.
+ * (ROCR_VISIBLE_DEVICES has done its work before); HIP_VISIBLE_DEVICES, or where that is not set
+ * CUDA_VISIBLE_DEVICES, picks of these and orders them. GPU_DEVICE_ORDINAL is OpenCL's.
  *
  * The rules are those of CLR's Device::init(): a list of indices between commas, plain decimal
  * numbers; the first item that is none, or is out of range, ends the list; an index that came
- * before is passed over. Newer versions take "GPU-" and hexadecimal digits for the first GPU whose
- * UUID has them in it, too. A GPU that HIP cannot use gets no number, and those behind it move up.
+ * before is passed over. A GPU that HIP cannot use gets no number, and those behind it move up.
+ * Newer versions take "GPU-" and hexadecimal digits, too, for the first GPU whose UUID has them in
+ * it; and to them a variable that is set to nothing shows no GPU, where to older ones it is not
+ * set.
  */
 #ifndef WT_ATTRIBUTE_HIP_ORDINAL_H
 #define WT_ATTRIBUTE_HIP_ORDINAL_H
@@ -24,13 +26,16 @@ struct wt_hip_gpu {
 			     certain */
 };
 
-enum wt_hip_uuids { WT_HIP_UUIDS_UNKNOWN, WT_HIP_UUIDS_NO, WT_HIP_UUIDS_YES };
+enum wt_hip_rules { WT_HIP_RULES_UNKNOWN, WT_HIP_RULES_OLD, WT_HIP_RULES_NEW };
 
-/* Whether that version of HIP takes UUIDs. */
-enum wt_hip_uuids wt_hip_ordinal__uuids(unsigned major, unsigned minor);
+/* Of that version of HIP. */
+enum wt_hip_rules wt_hip_ordinal__rules(unsigned major, unsigned minor);
 
-/* `gpus`: all that the runtime shows, in its order. `list`: the variable's value; NULL: not set. */
-void wt_hip_ordinal__work_out(
-	struct wt_hip_gpu *gpus, size_t cnt, const char *list, enum wt_hip_uuids uuids);
+/*
+ * `gpus`: all that the runtime shows, in its order. `hip`, `cuda`: values of the variables;
+ * NULL: not set.
+ */
+void wt_hip_ordinal__work_out(struct wt_hip_gpu *gpus, size_t cnt, const char *hip,
+	const char *cuda, enum wt_hip_rules rules);
 
 #endif

@@ -151,8 +151,6 @@ static const struct wt_build_device *device_at(
 static struct wt_hip_gpu *hip_gpus(const struct wt_build_process *process, uint32_t *cnt)
 {
 	const struct wt_build_device *first = device_at(process, 0);
-	const char *list = process->hip_visible && process->hip_visible[0] ? process->hip_visible
-									   : process->cuda_visible;
 	struct wt_hip_gpu *gpus;
 
 	*cnt = first ? first->rec.shown_cnt : 0;
@@ -170,8 +168,8 @@ static struct wt_hip_gpu *hip_gpus(const struct wt_build_process *process, uint3
 		gpus[i].isa = device->rec.isa;
 	}
 	if (gpus)
-		wt_hip_ordinal__work_out(gpus, *cnt, list,
-			wt_hip_ordinal__uuids(process->hip_major, process->hip_minor));
+		wt_hip_ordinal__work_out(gpus, *cnt, process->hip_visible, process->cuda_visible,
+			wt_hip_ordinal__rules(process->hip_major, process->hip_minor));
 	return gpus;
 }
 

@@ -758,7 +758,9 @@ static void test_hip_ordinals(void **state)
 		{"HIP_VISIBLE_DEVICES=1,0", 1, 0, "hip=5.2.1", true, {1, 0}},
 		{"CUDA_VISIBLE_DEVICES=1", 1, 0, "hip=5.2.1", true, {-1, 0}},
 		{"GPU_DEVICE_ORDINAL=1,0", 1, 0, "hip=5.2.1", true, {0, 1}},
-		{"HIP_VISIBLE_DEVICES=", 1, 0, "hip=", true, {0, 1}},
+		{"HIP_VISIBLE_DEVICES=", 1, 0, "hip=5.2.1", true, {0, 1}},
+		{"HIP_VISIBLE_DEVICES=", 1, 0, "hip=7.2.1", true, {-1, -1}},
+		{"HIP_X=", 1, 0, "hip=", true, {0, 1}},
 		{"HIP_VISIBLE_DEVICES=GPU-00000000000000a1", 1, 0, "hip=7.2.1", true, {-1, 0}},
 		{"HIP_VISIBLE_DEVICES=GPU-00000000000000a1", 1, 0, "hip=", true, {-1, -1}},
 		/* a variable is missing, or cut; no HIP; a GPU is missing */
