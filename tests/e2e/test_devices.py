@@ -202,7 +202,12 @@ class Devices(Case):
 
     @need(DEVICES)
     def test_new_models(self):
+        known = 0
         for arch in ("gfx942", "gfx950", "gfx1100"):
+            plain, _ = self.untraced([DEVICES], env={"VGPU_ARCH": arch})
+            if plain.code:
+                continue # this generation does not know it
+            known += 1
             _, trace = self.compare(arch, gpus=1)
             xccs, partition, compute = trace.rows(
                 "SELECT xccs, partition, compute_partition FROM wt_device")[0]
@@ -210,6 +215,8 @@ class Devices(Case):
                 self.assertEqual((xccs, partition, compute), (8, 0, "SPX"))
             else:
                 self.assertEqual((xccs, partition, compute), (1, None, None))
+        if not known:
+            self.skipTest("this generation knows none of them")
 
     @need(DEVICES)
     def test_visible(self):
