@@ -283,6 +283,18 @@ struct abi_amdgpu_info_args {
 	uint32_t query;
 	uint32_t params[4];
 };
+enum { ABI_HW_IP_GFX = 0, ABI_HW_IP_COMPUTE = 1, ABI_HW_IP_DMA = 2 }; /* params[0] of HW_IP_INFO */
+struct abi_amdgpu_hw_ip {
+	uint32_t major, minor;
+	uint64_t capabilities;
+	uint32_t ib_start_alignment, ib_size_alignment;
+	uint32_t available_rings;
+	uint32_t discovery_version; /* padding in older headers */
+};
+enum { ABI_FW_GFX_MEC = 0x08, ABI_FW_SDMA = 0x0b }; /* params[0] of FW_VERSION */
+struct abi_amdgpu_firmware {
+	uint32_t version, feature;
+};
 struct abi_amdgpu_gem_mmap {
 	uint64_t handle_then_offset; /* in: the handle (32 bits), out: the offset */
 };

@@ -9,6 +9,8 @@ union info_answer {
 	struct abi_amdgpu_device device;
 	struct abi_amdgpu_memory memory;
 	struct abi_amdgpu_vram_gtt vram_gtt;
+	struct abi_amdgpu_hw_ip hw_ip;
+	struct abi_amdgpu_firmware firmware;
 	uint64_t u64;
 	uint32_t u32;
 	unsigned char raw[512];
@@ -22,11 +24,12 @@ static uint32_t cache_kib(const struct vg_model *m, unsigned level, bool code, u
 	return 0;
 }
 
-static void device_info(int gpu, union info_answer *u)
+static void device_info(int gpu, const uint32_t *params, union info_answer *u)
 {
 	const struct vg_model *m = vg_proc()->conf.model;
 	struct abi_amdgpu_device *d = &u->device;
 
+	(void)params;
 	*d = (struct abi_amdgpu_device){
 		.device_id = m->device_id,
 		.chip_rev = m->capability >> 22 & 15,
@@ -72,50 +75,87 @@ static void device_info(int gpu, union info_answer *u)
 	d->num_sqc_per_wgp = 1;
 }
 
-static void memory_info(int gpu, union info_answer *u)
+static void memory_info(int gpu, const uint32_t *params, union info_answer *u)
 {
 	uint64_t n = vg_proc()->conf.model->vram_bytes;
 	struct abi_amdgpu_heap heap = {n, n, 0, n};
 
-	(void)gpu;
+	(void)gpu, (void)params;
 	u->memory = (struct abi_amdgpu_memory){heap, heap, heap};
 }
 
-static void vram_gtt_info(int gpu, union info_answer *u)
+static void vram_gtt_info(int gpu, const uint32_t *params, union info_answer *u)
 {
 	uint64_t n = vg_proc()->conf.model->vram_bytes;
 
-	(void)gpu;
+	(void)gpu, (void)params;
 	u->vram_gtt = (struct abi_amdgpu_vram_gtt){n, n, n};
 }
 
-static void one_info(int gpu, union info_answer *u)
+static void one_info(int gpu, const uint32_t *params, union info_answer *u)
 {
-	(void)gpu;
+	(void)gpu, (void)params;
 	u->u32 = 1;
 }
 
-static void timestamp_info(int gpu, union info_answer *u)
+static void timestamp_info(int gpu, const uint32_t *params, union info_answer *u)
 {
+	(void)params;
 	u->u64 = vg_clock__read(gpu).ticks;
 }
 
-static void zero_info(int gpu, union info_answer *u)
+/* Rings are the driver's own queues. Those of video and others are not there. */
+static void hw_ip_info(int gpu, const uint32_t *params, union info_answer *u)
 {
+	const struct vg_model *m = vg_proc()->conf.model;
+	bool dma = params[0] == ABI_HW_IP_DMA;
+	uint32_t block = dma ? m->sdma : m->gc;
+	/* the driver's code for gfx9 and sdma4 says minor 0 until MI300's */
+	bool later = block >= (dma ? VG_IP(4, 4, 2) : VG_IP(9, 4, 3));
+	/* compute cards from MI100 on have no graphics ring */
+	bool graphics = m->gc <= VG_IP(9, 4, 0) || m->gc >= VG_IP(10, 0, 0);
+
 	(void)gpu;
+	if (params[0] > ABI_HW_IP_DMA || params[1])
+		return;
+	u->hw_ip = (struct abi_amdgpu_hw_ip){
+		.major = block >> 16,
+		.minor = later ? block >> 8 & 0xff : 0,
+		.ib_start_alignment = dma ? 256 : 32,
+		.ib_size_alignment = dma ? 4 : 32,
+		.available_rings = dma ? (1u << (m->sdma_cnt + m->sdma_xgmi_cnt)) - 1
+				   : params[0] == ABI_HW_IP_COMPUTE ? 0xff
+								    : graphics,
+		.discovery_version = block,
+	};
+}
+
+static void firmware_info(int gpu, const uint32_t *params, union info_answer *u)
+{
+	const struct vg_model *m = vg_proc()->conf.model;
+
+	(void)gpu;
+	u->firmware.version = params[0] == ABI_FW_GFX_MEC ? m->mec_fw
+			      : params[0] == ABI_FW_SDMA  ? m->sdma_fw
+							  : 0;
+}
+
+static void zero_info(int gpu, const uint32_t *params, union info_answer *u)
+{
+	(void)gpu, (void)params;
 	(void)u;
 }
 
 static const struct {
 	uint32_t query;
 	uint32_t bytes; /* 0: as many as the caller asks for */
-	void (*answer)(int gpu, union info_answer *u);
+	void (*answer)(int gpu, const uint32_t *params, union info_answer *u);
 } infos[] = {
 	{ABI_INFO_ACCEL_WORKING, 4, one_info},
-	{ABI_INFO_HW_IP_INFO, 32, zero_info},
+	{ABI_INFO_HW_IP_INFO, sizeof(struct abi_amdgpu_hw_ip), hw_ip_info},
 	{ABI_INFO_HW_IP_COUNT, 4, one_info},
 	{ABI_INFO_TIMESTAMP, 8, timestamp_info},
-	{ABI_INFO_FW_VERSION, 8, zero_info},
+	{ABI_INFO_FW_VERSION, sizeof(struct abi_amdgpu_firmware), firmware_info},
 	{ABI_INFO_VRAM_USAGE, 8, zero_info},
 	{ABI_INFO_GTT_USAGE, 8, zero_info},
 	{ABI_INFO_VRAM_GTT, sizeof(struct abi_amdgpu_vram_gtt), vram_gtt_info},
@@ -136,7 +176,7 @@ int vg_drm__info(int gpu, void *arg)
 		if (infos[i].query != a->query)
 			continue;
 		memset(&u, 0, sizeof u);
-		infos[i].answer(gpu, &u);
+		infos[i].answer(gpu, a->params, &u);
 		memcpy(out, &u, n < a->return_size ? n : a->return_size);
 		return 0;
 	}

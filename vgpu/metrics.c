@@ -44,66 +44,59 @@ struct metrics_v1_4 {
 };
 static_assert(sizeof(struct metrics_v1_4) == 288, "gpu_metrics 1.4");
 
-static uint16_t pcie_speed(const struct vg_model *m)
+/* What both have, by name; the rest is not there. */
+#define PUT_COMMON(v, content, m, busy)                                                            \
+	do {                                                                                       \
+		memset(&(v), 0xff, sizeof(v));                                                     \
+		(v).head = (struct header){sizeof(v), 1, content};                                 \
+		(v).hotspot = VG_JUNCTION_C;                                                       \
+		(v).mem = VG_MEMORY_C;                                                             \
+		(v).power = VG_POWER_W;                                                            \
+		(v).gfx_activity = (uint16_t)(busy);                                               \
+		(v).umc_activity = 0;                                                              \
+		(v).energy = 0;                                                                    \
+		(v).system_clock = vg_clock__read(-1).system;                                      \
+		(v).uclk = (uint16_t)(m)->mclk_max;                                                \
+		(v).throttle = 0;                                                                  \
+		(v).pcie_width = 16;                                                               \
+		(v).pcie_speed = (uint16_t)(10u << (m)->pcie_gen);                                 \
+		(v).gfx_acc = (v).mem_acc = 0;                                                     \
+	} while (0)
+
+static size_t put(const void *from, size_t bytes, void *out, size_t room)
 {
-	return (uint16_t)(10u << m->pcie_gen);
+	if (room < bytes)
+		return 0;
+	memcpy(out, from, bytes);
+	return bytes;
 }
 
 static size_t put_v1_3(const struct vg_model *m, unsigned busy, void *out, size_t room)
 {
 	struct metrics_v1_3 v;
 
-	if (room < sizeof v)
-		return 0;
-	memset(&v, 0xff, sizeof v);
-	v.head = (struct header){sizeof v, 1, 3};
+	PUT_COMMON(v, 3, m, busy);
 	v.edge = VG_EDGE_C;
-	v.hotspot = VG_JUNCTION_C;
-	v.mem = VG_MEMORY_C;
-	v.gfx_activity = (uint16_t)busy;
-	v.umc_activity = v.mm_activity = 0;
-	v.power = VG_POWER_W;
-	v.energy = 0;
-	v.system_clock = vg_clock__read(-1).system;
+	v.mm_activity = 0;
 	v.average[0] = v.gfxclk = (uint16_t)m->sclk_max;
-	v.average[2] = v.uclk = (uint16_t)m->mclk_max;
-	v.throttle = 0;
+	v.average[2] = v.uclk;
 	v.throttle64 = 0;
 	v.fan = m->fan ? VG_FAN_RPM : 0;
-	v.pcie_width = 16;
-	v.pcie_speed = pcie_speed(m);
-	v.gfx_acc = v.mem_acc = 0;
 	v.voltage_gfx = VG_VOLTAGE_MV;
-	memcpy(out, &v, sizeof v);
-	return sizeof v;
+	return put(&v, sizeof v, out, room);
 }
 
 static size_t put_v1_4(const struct vg_model *m, unsigned busy, void *out, size_t room)
 {
 	struct metrics_v1_4 v;
 
-	if (room < sizeof v)
-		return 0;
-	memset(&v, 0xff, sizeof v);
-	v.head = (struct header){sizeof v, 1, 4};
-	v.hotspot = VG_JUNCTION_C;
-	v.mem = VG_MEMORY_C;
-	v.power = VG_POWER_W;
-	v.gfx_activity = (uint16_t)busy;
-	v.umc_activity = 0;
-	v.energy = 0;
-	v.system_clock = vg_clock__read(-1).system;
-	v.throttle = v.gfxclk_lock = 0;
-	v.pcie_width = 16;
-	v.pcie_speed = pcie_speed(m);
-	v.gfx_acc = v.mem_acc = 0;
+	PUT_COMMON(v, 4, m, busy);
+	v.gfxclk_lock = 0;
 	v.pcie_bandwidth_acc = v.pcie_bandwidth = v.pcie_recoveries = 0;
 	v.pcie_replays = v.pcie_rollovers = 0;
 	for (uint32_t i = 0; i < m->xcc_cnt; i++)
 		v.gfxclk[i] = (uint16_t)m->sclk_max;
-	v.uclk = (uint16_t)m->mclk_max;
-	memcpy(out, &v, sizeof v);
-	return sizeof v;
+	return put(&v, sizeof v, out, room);
 }
 
 size_t vg_metrics(const struct vg_model *m, unsigned busy_percent, void *out, size_t room)

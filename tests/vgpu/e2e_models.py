@@ -146,6 +146,28 @@ print('fine')
 """
 r = run("--gpus", "2", "--", sys.executable, "-c", inside)
 check("ways to the device", r.stdout == "fine\n", r.stdout, r.stderr)
+# ---- blocks and firmware, as libdrm asks for them: type, version, mask of rings ----
+ask = """
+import fcntl, os, struct
+node = os.open('/dev/dri/renderD128', os.O_RDWR)
+def info(query, kind, layout):
+    answer = bytearray(struct.calcsize(layout))
+    at = (ctypes.c_char * len(answer)).from_buffer(answer)
+    fcntl.ioctl(node, 0x40206445, struct.pack('QIIIIII', ctypes.addressof(at), len(answer), query, kind, 0, 0, 0))
+    return struct.unpack(layout, bytes(answer))
+import ctypes
+for kind in 0, 1, 2, 6:
+    major, minor, _, start, size, rings, version = info(2, kind, 'IIQIIII')
+    print(major, minor, rings, hex(version), end=' ')
+print(*info(14, 8, 'II'), *info(14, 11, 'II'))
+"""
+for product, want in {
+        "mi210": "9 0 0 0x90402 9 0 255 0x90402 4 0 31 0x40400 0 0 0 0x0 92 0 9 0",
+        "mi300x": "9 4 0 0x90403 9 4 255 0x90403 4 4 65535 0x40402 0 0 0 0x0 192 0 25 0",
+        "rx7900xtx": "11 0 1 0xb0000 11 0 255 0xb0000 6 0 3 0x60000 0 0 0 0x0 2140 0 20 0"}.items():
+    r = run("--arch", product, "--", sys.executable, "-c", ask)
+    check("blocks and firmware", r.stdout.strip() == want, product, r.stdout, r.stderr[-500:])
+
 here = os.listdir("/sys/bus/pci/devices") if os.path.isdir("/sys/bus/pci/devices") else []
 r = run("--", sys.executable, "-c", "import os; print(*sorted(os.listdir('/sys/bus/pci/devices')))")
 check("the machine's devices stay", set(here) <= set(r.stdout.split()), here, r.stdout)

@@ -127,6 +127,17 @@ static void drm(void **state)
 	SAME(struct abi_drm_prime_handle, fd, struct drm_prime_handle, fd);
 	assert_int_equal(sizeof(struct abi_amdgpu_info_args), sizeof(struct drm_amdgpu_info));
 	SAME(struct abi_amdgpu_info_args, return_size, struct drm_amdgpu_info, return_size);
+	assert_int_equal(offsetof(struct abi_amdgpu_info_args, params),
+		offsetof(struct drm_amdgpu_info, query_hw_ip.type));
+	assert_int_equal(offsetof(struct abi_amdgpu_info_args, params),
+		offsetof(struct drm_amdgpu_info, query_fw.fw_type));
+	assert_int_equal(sizeof(struct abi_amdgpu_hw_ip), sizeof(struct drm_amdgpu_info_hw_ip));
+	SAME(struct abi_amdgpu_hw_ip, ib_start_alignment, struct drm_amdgpu_info_hw_ip,
+		ib_start_alignment);
+	SAME(struct abi_amdgpu_hw_ip, available_rings, struct drm_amdgpu_info_hw_ip,
+		available_rings);
+	assert_int_equal(
+		sizeof(struct abi_amdgpu_firmware), sizeof(struct drm_amdgpu_info_firmware));
 	SAME(struct abi_amdgpu_info_args, query, struct drm_amdgpu_info, query);
 	assert_int_equal(sizeof(struct abi_amdgpu_gem_mmap), sizeof(union drm_amdgpu_gem_mmap));
 	BEGINNING(struct abi_amdgpu_gem_va, map_size, struct drm_amdgpu_gem_va, map_size);
@@ -203,6 +214,11 @@ static void drm_numbers(void **state)
 #ifdef AMDGPU_FAMILY_GC_11_0_0
 	assert_int_equal(vg_model_find("gfx1100")->family, AMDGPU_FAMILY_GC_11_0_0);
 #endif
+	assert_int_equal(ABI_HW_IP_GFX, AMDGPU_HW_IP_GFX);
+	assert_int_equal(ABI_HW_IP_COMPUTE, AMDGPU_HW_IP_COMPUTE);
+	assert_int_equal(ABI_HW_IP_DMA, AMDGPU_HW_IP_DMA);
+	assert_int_equal(ABI_FW_GFX_MEC, AMDGPU_INFO_FW_GFX_MEC);
+	assert_int_equal(ABI_FW_SDMA, AMDGPU_INFO_FW_SDMA);
 	assert_int_equal(ABI_INFO_ACCEL_WORKING, AMDGPU_INFO_ACCEL_WORKING);
 	assert_int_equal(ABI_INFO_HW_IP_INFO, AMDGPU_INFO_HW_IP_INFO);
 	assert_int_equal(ABI_INFO_HW_IP_COUNT, AMDGPU_INFO_HW_IP_COUNT);
