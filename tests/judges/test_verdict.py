@@ -130,9 +130,9 @@ class Verdict(unittest.TestCase):
     def test_parts(self):
         """A part of a program is of one that can be a suite's, and says why."""
         for suite in suites.SUITES:
-            self.assertTrue(not suite.part or suite.kind == suites.PROGRAMS, suite.name)
+            self.assertTrue(not suite.part or suite.kind in (suites.EACH, suites.PROGRAMS), suite.name)
             for program, (some, why) in suite.part.items():
-                self.assertRegex(program, suite.pattern)
+                self.assertRegex(program, suite.program or suite.pattern)
                 self.assertTrue(some and why)
 
     def test_suites(self):
