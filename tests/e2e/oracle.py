@@ -90,8 +90,8 @@ class Trace:
     OPERATIONS = """
         SELECT o.id, l.process_id, p.pid, d.node - 1, q.hsa_id, o.packet, s.kind, n.string,
                s.grid_x, s.grid_y, s.grid_z, s.block_x, s.block_y, s.block_z, s.group_bytes,
-               s.private_bytes, c.bytes, c.src, c.dst, c.src_device_id, e.number,
-               c.dst_device_id, f.number, s.copy_kind, s.overlaps,
+               s.private_bytes, c.bytes, c.src, c.dst, c.src_device_id, e.node - 1,
+               c.dst_device_id, f.node - 1, s.copy_kind, s.overlaps,
                o.start, o.start + o.duration, t.in_flight, t.untimed, o.api_id, m.number, o.node
         FROM wt_op o
         JOIN wt_lane l ON l.id = o.lane_id
