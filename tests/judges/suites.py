@@ -36,6 +36,10 @@ class Suite:
     limit_s: int = 600      # ends what hangs
     expected: str = ""      # file in expected/; else the suite's name
 
+    def is_whole(self):
+        """Each test that an expected file names is run: one that is not is a surprise."""
+        return self.kind != EACH or not self.part
+
 
 ROCRTST = Suite(
     "rocrtst", "ROCr's own tests", ("7.2.4",), EACH,
