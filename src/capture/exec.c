@@ -14,6 +14,7 @@
 
 #include <alloca.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,21 +23,45 @@
 #include <unistd.h>
 
 #include "capture/dl.h"
+#include "capture/elf.h"
 
-#define BASE_NAME   "libwavetap.so"
+#define PRELOADS    "libwavetap.so", "libwavetap_register.so"
 #define STACK_BYTES 2048u /* of the caller, who may be a thread with the smallest stack there is */
 
-static const char *own_path(void)
+/* What children are to load: the tool of HSA, and what is preloaded, one or both of our libraries. */
+struct own {
+	const char *tools, *preload;
+};
+
+static bool is_register(const struct wt_elf *elf, void *path)
 {
-	static const char *_Atomic path;
-	const char *known = atomic_load_explicit(&path, memory_order_relaxed);
+	if (!wt_elf__is_named(elf, "libwavetap_register"))
+		return false;
+	*(const char **)path = elf->path;
+	return true;
+}
+
+/* Threads that come here at once all write the same. */
+static struct own own_paths(void)
+{
+	static char both[2 * PATH_MAX];
+	static const char *_Atomic preload;
+	static const char *_Atomic tools;
+	const char *known = atomic_load_explicit(&preload, memory_order_acquire), *second;
 	Dl_info self;
 
-	if (!known && dladdr((void *)own_path, &self)) {
+	if (!known && dladdr((void *)own_paths, &self)) {
 		known = self.dli_fname;
-		atomic_store_explicit(&path, known, memory_order_relaxed);
+		atomic_store_explicit(&tools, known, memory_order_relaxed);
+		if (wt_elf__each(is_register, &second) &&
+			strlen(known) + strlen(second) + 2 <= sizeof(both)) {
+			strcpy(stpcpy(stpcpy(both, known), ":"), second);
+			known = both;
+		}
+		/* release: the text and the other path are there */
+		atomic_store_explicit(&preload, known, memory_order_release);
 	}
-	return known;
+	return (struct own){atomic_load_explicit(&tools, memory_order_relaxed), known};
 }
 
 static bool is_setting(const char *entry, const char *name)
@@ -77,6 +102,16 @@ static char *joined(char *room, const char *name, const char *old, const char *o
 	return room;
 }
 
+static bool is_ours(const char *entry, size_t bytes)
+{
+	static const char *const names[] = {PRELOADS};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (memmem(entry, bytes, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 /* `old` without the entries that name us; NULL when nothing else is left. */
 static char *without(char *room, const char *name, const char *old, const char *separators)
 {
@@ -87,7 +122,7 @@ static char *without(char *room, const char *name, const char *old, const char *
 	while (*at) {
 		size_t n = strcspn(at, separators), gap;
 
-		if (n && !memmem(at, n, BASE_NAME, strlen(BASE_NAME))) {
+		if (n && !is_ours(at, n)) {
 			end += sprintf(end, "%s%.*s", any ? (char[2]){separators[0], 0} : "",
 				(int)n, at);
 			any = true;
@@ -99,7 +134,7 @@ static char *without(char *room, const char *name, const char *old, const char *
 }
 
 static void fill(struct child_env *out, char *const *envp, size_t n, const char *setting,
-	const char *self)
+	struct own self)
 {
 	bool follow = *setting;
 	char *preload = NULL, *tools = NULL;
@@ -121,9 +156,9 @@ static void fill(struct child_env *out, char *const *envp, size_t n, const char 
 	}
 	if (follow) {
 		out->envp[kept++] = (char *)setting;
-		if (self && joined(out->preload, "LD_PRELOAD", preload, self, ':'))
+		if (self.tools && joined(out->preload, "LD_PRELOAD", preload, self.preload, ':'))
 			preload = out->preload;
-		if (self && joined(out->tools, "HSA_TOOLS_LIB", tools, self, ' '))
+		if (self.tools && joined(out->tools, "HSA_TOOLS_LIB", tools, self.tools, ' '))
 			tools = out->tools;
 	} else {
 		preload = preload ? without(out->preload, "LD_PRELOAD", preload, ": ") : NULL;
@@ -146,35 +181,43 @@ static size_t text_room(char *const *envp, size_t n, const char *name, const cha
 	return room;
 }
 
-/* Does it say already what children are to find? */
-static bool says_it(char *const *envp, const char *setting, const char *self)
+/* The last one stands for both, as joined() sees it. */
+static bool names(const char *entry, const char *ours)
 {
-	const char *base = self ? strrchr(self, '/') : NULL;
+	const char *base = ours ? strrchr(ours, '/') : NULL;
+
+	return ours && strstr(entry, base ? base + 1 : ours);
+}
+
+/* Does it say already what children are to find? */
+static bool says_it(char *const *envp, const char *setting, struct own self)
+{
 	unsigned session = 0, named = 0;
 
-	base = base ? base + 1 : self;
 	for (; *envp; envp++) {
 		if (is_setting(*envp, "WAVETAP_SESSION"))
 			session += strcmp(*envp, setting) ? 2 : 1;
 		else if (!*setting && is_setting(*envp, "WAVETAP_OUTPUT"))
 			session = 2;
-		else if (is_setting(*envp, "LD_PRELOAD") || is_setting(*envp, "HSA_TOOLS_LIB"))
-			named += base && strstr(*envp, base);
+		else if (is_setting(*envp, "LD_PRELOAD"))
+			named += names(*envp, *setting ? self.preload : self.tools);
+		else if (is_setting(*envp, "HSA_TOOLS_LIB"))
+			named += names(*envp, self.tools);
 	}
-	return *setting ? session == 1 && (named == 2 || !self) : !session && !named;
+	return *setting ? session == 1 && (named == 2 || !self.tools) : !session && !named;
 }
 
 /* What a copy of the environment needs; 0 bytes: it needs none. */
-static struct child_env measure(char *const *envp, const char *setting, const char *self)
+static struct child_env measure(char *const *envp, const char *setting, struct own self)
 {
 	struct child_env out = {0};
 
 	if (!setting || !envp || says_it(envp, setting, self))
 		return out;
 	out.entries = count(envp);
-	out.preload_bytes = text_room(envp, out.entries, "LD_PRELOAD", self);
+	out.preload_bytes = text_room(envp, out.entries, "LD_PRELOAD", self.preload);
 	out.bytes = (out.entries + 4) * sizeof(char *) + out.preload_bytes +
-		    text_room(envp, out.entries, "HSA_TOOLS_LIB", self);
+		    text_room(envp, out.entries, "HSA_TOOLS_LIB", self.tools);
 	if (out.bytes <= STACK_BYTES)
 		return out;
 	out.mapped = true;
@@ -186,7 +229,7 @@ static struct child_env measure(char *const *envp, const char *setting, const ch
 }
 
 static char *const *child_environment(struct child_env *out, char *const *envp,
-	const char *setting, const char *self)
+	const char *setting, struct own self)
 {
 	if (!out->bytes)
 		return envp;
@@ -211,7 +254,7 @@ static int done(const struct child_env *out, int ret)
 /* Declares `with`: the environment to pass on. A macro because alloca must be the caller's. */
 #define WITH_SESSION(with, envp)                                                             \
 	const char *setting_ = wt_session__child_setting();                                  \
-	const char *self_ = setting_ ? own_path() : NULL;                                    \
+	struct own self_ = setting_ ? own_paths() : (struct own){NULL, NULL};                \
 	struct child_env out_ = measure(envp, setting_, self_);                              \
 	if (out_.bytes && !out_.mapped)                                                      \
 		out_.room = alloca(out_.bytes);                                              \

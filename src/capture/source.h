@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum wt_probe { WT_PROBE_ABSENT, WT_PROBE_USABLE, WT_PROBE_BROKEN };
 
@@ -32,6 +33,12 @@ struct wt_source {
 	 */
 	void *(*wrapper)(const char *name);
 	void *(*original)(const char *name);
+	/*
+	 * Tables of functions that a library gives to tools through
+	 * rocprofiler-register: replaces entries in place. False: not ours, or had
+	 * already. May be NULL.
+	 */
+	bool (*take_tables)(const char *name, void **tables, uint64_t table_cnt);
 };
 
 extern const struct wt_source wt_source_hsa, wt_source_hip;

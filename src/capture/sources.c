@@ -23,6 +23,18 @@ void wt_sources__report(void)
 	}
 }
 
+/* For libwavetap_register.so alone. */
+wt_export bool wavetap_take_tables(const char *name, void **tables, uint64_t table_cnt);
+
+bool wavetap_take_tables(const char *name, void **tables, uint64_t table_cnt)
+{
+	for (size_t i = 0; wt_sources[i]; i++)
+		if (wt_sources[i]->take_tables &&
+			wt_sources[i]->take_tables(name, tables, table_cnt))
+			return true;
+	return false;
+}
+
 /*
  * Exit handlers run in reverse order of registration: registered while a
  * runtime is already up, ours runs before its destructors.

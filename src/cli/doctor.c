@@ -213,14 +213,15 @@ static void check_roctx(struct finding *finding)
 static void check_register(struct finding *finding)
 {
 	check_library(finding, "librocprofiler-register.so", NOTE,
-		"ROCm before 6.2 has none; wavetap does not need it");
+		"ROCm before 6.2 has none: HIP calls are then seen at HIP's symbols and in "
+		"look-ups");
 }
 
 static void check_capture(struct finding *finding)
 {
 	static const char *const places[] = {"%s/libwavetap.so", "%s/../lib/libwavetap.so",
 		"%s/../lib/x86_64-linux-gnu/libwavetap.so", "%s/../lib64/libwavetap.so"};
-	char own[PATH_MAX] = "", path[PATH_MAX + 64];
+	char own[PATH_MAX] = "", path[PATH_MAX + 96];
 	ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
 
 	own[length > 0 ? length : 0] = '\0';
@@ -231,7 +232,16 @@ static void check_capture(struct finding *finding)
 		snprintf(path, sizeof(path), places[i], own);
 #pragma GCC diagnostic pop
 		if (!access(path, R_OK)) {
-			say(finding, OK, "", "%s", path);
+			char *slash = strrchr(path, '/');
+
+			strcpy(slash ? slash + 1 : path, "libwavetap_register.so");
+			say(finding, access(path, R_OK) ? NOTE : OK,
+				access(path, R_OK) ? "reinstall wavetap: without it HIP's own table of "
+						     "functions is not used"
+						   : "",
+				"%.*s/libwavetap.so%s", (int)(slash ? slash - path : 0), path,
+				access(path, R_OK) ? ", but no libwavetap_register.so"
+						   : " and libwavetap_register.so");
 			return;
 		}
 	}

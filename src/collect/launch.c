@@ -125,6 +125,17 @@ static int prepend(const char *name, const char *first, const char *separators)
 	return rc;
 }
 
+/* libwavetap_register.so beside libwavetap.so: "" where it is not installed. */
+static void register_library(const char *library, char *path, size_t bytes)
+{
+	const char *slash = strrchr(library, '/');
+
+	snprintf(path, bytes, "%.*s/libwavetap_register.so", (int)(slash ? slash - library : 0),
+		library);
+	if (!slash || access(path, R_OK))
+		*path = 0;
+}
+
 /* What travels through the pipe to the waiting child. */
 struct go {
 	char library[PATH_MAX], session_dir[PATH_MAX], source[32];
@@ -134,6 +145,7 @@ struct go {
 static void child(int go_fd, int exec_fd, char *const *argv)
 {
 	struct go *go = calloc(1, sizeof(*go));
+	char second[PATH_MAX + 32];
 	size_t got = 0;
 	ssize_t n;
 	int rc;
@@ -148,7 +160,10 @@ static void child(int go_fd, int exec_fd, char *const *argv)
 	}
 	if (!go)
 		_exit(125);
-	rc = prepend("LD_PRELOAD", go->library, ": ");
+	register_library(go->library, second, sizeof(second));
+	rc = *second ? prepend("LD_PRELOAD", second, ": ") : 0;
+	if (!rc)
+		rc = prepend("LD_PRELOAD", go->library, ": ");
 	if (!rc)
 		rc = prepend("HSA_TOOLS_LIB", go->library, " ");
 	setenv("WAVETAP_SESSION", go->session_dir, 1);

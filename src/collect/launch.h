@@ -19,7 +19,9 @@ struct wt_launch {
 
 /* What the environment gets, beside what is in it. */
 struct wt_launch_environment {
-	const char *library; /* libwavetap.so: into LD_PRELOAD and HSA_TOOLS_LIB */
+	/* libwavetap.so: into LD_PRELOAD and HSA_TOOLS_LIB; LD_PRELOAD also gets
+	   libwavetap_register.so, which lies beside it */
+	const char *library;
 	const char *session_dir;
 	const char *source; /* WAVETAP_SOURCE; NULL: as it is */
 	int no_dlsym;       /* WAVETAP_NO_DLSYM=1 */

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct tapped {
 	hsa_queue_t *queue;
@@ -156,6 +157,15 @@ static hsa_status_t queue_destroy(hsa_queue_t *queue)
 
 EACH(LOAD, STORE, ADD, CAS, RING)
 
+static void load(struct hsa_api_root *root)
+{
+	double__load(root);
+#define PUT(name) root->core->function[CORE_##name] = (void *)wrapped_##name;
+	EACH(PUT, PUT, PUT, PUT, PUT)
+	root->core->function[CORE_hsa_queue_create] = (void *)queue_create;
+	root->core->function[CORE_hsa_queue_destroy] = (void *)queue_destroy;
+}
+
 __attribute__((visibility("default"))) bool OnLoad(struct hsa_api_root *root, uint64_t version,
 	uint64_t failed_cnt, const char *const *failed);
 bool OnLoad(struct hsa_api_root *root, uint64_t version, uint64_t failed_cnt,
@@ -164,15 +174,36 @@ bool OnLoad(struct hsa_api_root *root, uint64_t version, uint64_t failed_cnt,
 	(void)version;
 	(void)failed_cnt;
 	(void)failed;
-	double__load(root);
-#define PUT(name) root->core->function[CORE_##name] = (void *)wrapped_##name;
-	EACH(PUT, PUT, PUT, PUT, PUT)
-	root->core->function[CORE_hsa_queue_create] = (void *)queue_create;
-	root->core->function[CORE_hsa_queue_destroy] = (void *)queue_destroy;
+	load(root);
 	return true;
 }
 
 __attribute__((visibility("default"))) void OnUnload(void);
 void OnUnload(void)
 {
+}
+
+/* As librocprofiler-register calls it; it is its own tool. */
+__attribute__((visibility("default"))) int rocprofiler_set_api_table(const char *name,
+	uint64_t version, uint64_t instance, void **tables, uint64_t table_cnt);
+int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance, void **tables,
+	uint64_t table_cnt)
+{
+	(void)version;
+	(void)instance;
+	if (!strcmp(name, "hsa") && table_cnt)
+		load(tables[0]);
+	return 0;
+}
+
+__attribute__((visibility("default"))) void *rocprofiler_configure(uint32_t version,
+	const char *runtime_version, uint32_t priority, void *client_id);
+void *rocprofiler_configure(uint32_t version, const char *runtime_version, uint32_t priority,
+	void *client_id)
+{
+	(void)version;
+	(void)runtime_version;
+	(void)priority;
+	(void)client_id;
+	return NULL;
 }

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Each way by which a program's HIP calls reach the wrappers, besides being linked with HIP."""
+import ctypes
 import unittest
 
-from harness import CODE_OBJECT, WORKLOADS, Case, need
+import oracle
+from harness import CODE_OBJECT, DOUBLES, EXAMPLES, LIBRARY, WORKLOADS, Case, need
+from test_beside import Report
 
 NO_WAY = 77
 ROUNDS = 20
@@ -77,6 +80,83 @@ class Ways(Case):
     def test_no_dlsym(self):
         trace = self.looked_up("handle", ("--no-dlsym",))
         self.assertEqual(trace.value("SELECT count(*) FROM wt_api"), 0)
+
+
+REGISTRAR = DOUBLES / "double_hsa_registrar.so"
+SDK = DOUBLES / "double_rocprofiler_sdk.so"
+REGISTER = DOUBLES / "hip" / "register.so"
+REAL_REGISTER = "librocprofiler-register.so.0"
+OWN = (LIBRARY, LIBRARY.with_name("libwavetap_register.so"))
+
+
+def can_load(library):
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+class Register(Case):
+    """The HSA runtime's tables come through rocprofiler-register."""
+
+    def hand_over(self, register, preload, tools, db=None, report=None):
+        program = [EXAMPLES / "train_loop"]
+        self.count += 1
+        log = self.path(f"by-hand{self.count}.jsonl")
+        env = {"HSA_TOOLS_LIB": " ".join(map(str, tools)), "HSA_REGISTRAR": register}
+        if db:
+            env["WAVETAP_OUTPUT"] = db
+        if report:
+            env["DOUBLE_REPORT"] = report
+        libraries = ":".join(map(str, preload))
+        result = self.run_command(self.vgpu(
+            ["sh", "-c", f"LD_PRELOAD=\"{libraries}:$LD_PRELOAD\" exec \"$@\"", "sh", *program],
+            log, kernel_ns=7000), env)
+        self.assertEqual(result.code, 0, result)
+        if not db:
+            return result, oracle.Log(log), None
+        self.wait_for("the trace", db.exists, 120)
+        return result, oracle.Log(log), self.trace(db)
+
+    def alone(self, register):
+        """We take the tables; the runtime loads its tools all the same, and finds us twice."""
+        result, log, trace = self.hand_over(register, OWN, (REGISTRAR, LIBRARY), self.path("t.db"))
+        self.assertNotIn("hsa_registrar: 0", result.stderr)
+        self.assertIn("hsa_registrar: ", result.stderr)
+        self.assert_same(log, trace)
+        self.assert_nothing_lost(trace)
+        self.assertEqual(trace.value("SELECT count(*) FROM wt_status WHERE source = 'hsa'"
+                                     " AND text LIKE 'HSA runtime%'"), 1)
+
+    def beside_sdk(self, register):
+        """The SDK gets the tables after us, and OnLoad is never called: both see everything."""
+        alone, both = self.path("alone"), self.path("both")
+        self.hand_over(register, (SDK,), (REGISTRAR,), report=alone)
+        result, log, trace = self.hand_over(register, (*OWN, SDK), (REGISTRAR,),
+                                            self.path("t.db"), both)
+        self.assertIn("hsa_registrar: 0", result.stderr)
+        self.assertTrue(Report(alone).names())
+        self.assertEqual(Report(alone).names(), Report(both).names())
+        self.assert_same(log, trace, untimed={"time.other-tool"})
+
+    @need(EXAMPLES / "train_loop", REGISTRAR, REGISTER)
+    def test_alone(self):
+        self.alone(REGISTER)
+
+    @need(EXAMPLES / "train_loop", REGISTRAR, REGISTER, SDK)
+    def test_beside_sdk(self):
+        self.beside_sdk(REGISTER)
+
+    @unittest.skipUnless(can_load(REAL_REGISTER), f"{REAL_REGISTER} is not installed")
+    @need(EXAMPLES / "train_loop", REGISTRAR)
+    def test_alone_real(self):
+        self.alone(REAL_REGISTER)
+
+    @unittest.skipUnless(can_load(REAL_REGISTER), f"{REAL_REGISTER} is not installed")
+    @need(EXAMPLES / "train_loop", REGISTRAR, SDK)
+    def test_beside_sdk_real(self):
+        self.beside_sdk(REAL_REGISTER)
 
 
 if __name__ == "__main__":

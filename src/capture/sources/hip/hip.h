@@ -7,6 +7,7 @@
  *   mangled.def	functions that have C++ names in some releases
  *   types.h		HIP's structures
  *   original.c		what they call
+ *   table.c		the table that the runtime gives away, dispatch_table.def its order
  *   hip.c		what all of them do before and after the call
  *   source.c		what the source says of itself
  *   streams.c		which stream a handle is
@@ -48,6 +49,17 @@ void *wt_hip__original_named(const char *symbol);
  * the runtime may have answered with another version or variant of it.
  */
 void *wt_hip__exchanged(void *fn, const char *name);
+
+/*
+ * The tables that HIP gives away, "hip" and "hip_compiler": their entries are
+ * replaced in place. False: not one of these, or taken already. Joins nothing.
+ */
+bool wt_hip__take_tables(const char *name, void **tables, uint64_t table_cnt);
+/* Our function for the entry, and what was there before. */
+void *wt_hip__table_wrapper(enum wt_hip_api id);
+void *wt_hip__table_original(enum wt_hip_api id);
+/* How many functions there were, and are ours; a sentence. False: no table was given away. */
+bool wt_hip__say_tables(char *text, size_t text_bytes);
 
 /* A call that is not to be recorded is counted. One writer: no need for an atomic addition. */
 static inline void wt_call__leave_out(struct wt_tls *tls, uint32_t api)

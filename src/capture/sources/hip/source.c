@@ -42,7 +42,6 @@ static bool is_unknown(const char *symbol)
 	       wt_hip_api__find(name) == WT_HIP_CNT;
 }
 
-/* One line, or several where there are many. */
 static void report(void)
 {
 	static const char beginning[] = "not recorded, as their parameters are not known:";
@@ -54,6 +53,9 @@ static void report(void)
 	if (told == wt_process.generation || !wt_elf__named("libamdhip64", &library))
 		return;
 	told = wt_process.generation;
+	if (wt_hip__say_tables(line, sizeof(line)))
+		wt_define__status("hip", 0, line);
+	/* one line, or several where there are many */
 	for (uint32_t i = 0; i < library.symbol_cnt; i++) {
 		void *address;
 		const char *name = wt_elf__function(&library, i, &address);
@@ -90,4 +92,5 @@ const struct wt_source wt_source_hip = {
 	.stop = nothing,
 	.wrapper = wt_hip__wrapper_named,
 	.original = wt_hip__original_named,
+	.take_tables = wt_hip__take_tables,
 };

@@ -138,10 +138,10 @@
  * here, so this only has to be harmless.
  */
 #define HIP(name, class, params, args, stream, record)                                       \
-	wt_export hip_error name params;                                                     \
-	wt_export hip_error name params                                                      \
+	LINKAGE hip_error NAME(name) params;                                                 \
+	LINKAGE hip_error NAME(name) params                                                  \
 	{                                                                                    \
-		hip_error(*real) params = (hip_error(*) params)wt_hip__original(WT_HIP_##name); \
+		hip_error(*real) params = (hip_error(*) params)ORIGINAL(WT_HIP_##name);      \
 		struct wt_call call;                                                         \
 		hip_error ret;                                                               \
                                                                                              \
@@ -158,10 +158,10 @@
 	}
 
 #define HIP_VALUE(type, name, class, params, args, stream, record)                           \
-	wt_export type name params;                                                          \
-	wt_export type name params                                                           \
+	LINKAGE type NAME(name) params;                                                      \
+	LINKAGE type NAME(name) params                                                       \
 	{                                                                                    \
-		type(*real) params = (type(*) params)wt_hip__original(WT_HIP_##name);        \
+		type(*real) params = (type(*) params)ORIGINAL(WT_HIP_##name);                \
 		struct wt_call call;                                                         \
 		const hip_error ret = 0;                                                     \
 		type value;                                                                  \
@@ -180,10 +180,10 @@
 	}
 
 #define HIP_VOID(name, class, params, args, stream, record)                                  \
-	wt_export void name params;                                                          \
-	wt_export void name params                                                           \
+	LINKAGE void NAME(name) params;                                                      \
+	LINKAGE void NAME(name) params                                                       \
 	{                                                                                    \
-		void(*real) params = (void(*) params)wt_hip__original(WT_HIP_##name);        \
+		void(*real) params = (void(*) params)ORIGINAL(WT_HIP_##name);                \
 		struct wt_call call;                                                         \
 		const hip_error ret = 0;                                                     \
                                                                                              \
@@ -199,6 +199,19 @@
 		wt_call__leave(&call);                                                       \
 	}
 
+/* Exported, for symbols. */
+#define LINKAGE	     wt_export
+#define NAME(name)   name
+#define ORIGINAL(id) wt_hip__original(id)
+#include "core/hip_api.def"
+#undef LINKAGE
+#undef NAME
+#undef ORIGINAL
+
+/* For the table that the runtime gives away: table.c. */
+#define LINKAGE	     static
+#define NAME(name)   table_##name
+#define ORIGINAL(id) wt_hip__table_original(id)
 #include "core/hip_api.def"
 #undef HIP
 #undef HIP_VALUE
@@ -211,14 +224,20 @@
 #include "capture/sources/hip/mangled.def"
 #undef MANGLED
 
+#define HIP(name, class, params, args, stream, record)		   NAME(name),
+#define HIP_VALUE(type, name, class, params, args, stream, record) NAME(name),
+#define HIP_VOID(name, class, params, args, stream, record)	   NAME(name),
+
+#undef NAME
+#define NAME(name) (void *)name
 static void *const wrappers[WT_HIP_CNT] = {
-#define HIP(name, class, params, args, stream, record)		   (void *)name,
-#define HIP_VALUE(type, name, class, params, args, stream, record) (void *)name,
-#define HIP_VOID(name, class, params, args, stream, record)	   (void *)name,
 #include "core/hip_api.def"
-#undef HIP
-#undef HIP_VALUE
-#undef HIP_VOID
+};
+
+#undef NAME
+#define NAME(name) (void *)table_##name
+static void *const table_wrappers[WT_HIP_CNT] = {
+#include "core/hip_api.def"
 };
 
 void *wt_hip__wrapper(const char *name)
@@ -226,4 +245,9 @@ void *wt_hip__wrapper(const char *name)
 	unsigned id = wt_hip_api__find(wt_hip__plain_name(name));
 
 	return id < WT_HIP_CNT ? wrappers[id] : NULL;
+}
+
+void *wt_hip__table_wrapper(enum wt_hip_api id)
+{
+	return table_wrappers[id];
 }

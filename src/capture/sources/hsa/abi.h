@@ -98,6 +98,10 @@ struct hsa_api_table {
 static_assert(offsetof(struct hsa_api_table, amd_ext) == 24, "HsaApiTable");
 
 /* CoreApiTable: index of each entry that is used or replaced. */
+/* Entries without arguments that are not needed: hsa_init, hsa_shut_down. */
+#define HSA_CORE_INIT	   0
+#define HSA_CORE_SHUT_DOWN 1
+
 #define HSA_CORE_ENTRIES(X)                                                                  \
 	X(hsa_system_get_info, 2)                                                            \
 	X(hsa_iterate_agents, 5)                                                             \

@@ -163,6 +163,53 @@ void OnUnload(void)
 	wt_hsa.generation = 0;
 }
 
+/*
+ * rocprofiler-register hands the tables over before the runtime looks for its
+ * own kind of tools; OnLoad then finds them taken, and where a profiler has
+ * taken them it does not come. Neither does OnUnload: so the last hsa_shut_down
+ * says that the runtime goes.
+ */
+static _Atomic uint32_t user_cnt;
+
+static hsa_status init(void)
+{
+	hsa_status status = ((hsa_status(*)(void))wt_hsa.core_fn[HSA_CORE_INIT])();
+
+	if (!status)
+		atomic_fetch_add_explicit(&user_cnt, 1, memory_order_relaxed);
+	return status;
+}
+
+static hsa_status shut_down(void)
+{
+	hsa_status (*real)(void) = (hsa_status(*)(void))wt_hsa.core_fn[HSA_CORE_SHUT_DOWN];
+	uint32_t cnt = atomic_load_explicit(&user_cnt, memory_order_relaxed);
+
+	while (cnt && !atomic_compare_exchange_weak_explicit(&user_cnt, &cnt, cnt - 1,
+			       memory_order_relaxed, memory_order_relaxed))
+		;
+	if (cnt == 1)
+		OnUnload();
+	return real();
+}
+
+static bool take_tables(const char *name, void **tables, uint64_t table_cnt)
+{
+	struct hsa_api_table *table = table_cnt && tables ? tables[0] : NULL;
+
+	if (strcmp(name, "hsa") || !table ||
+		atomic_load_explicit(&wt_hsa.active, memory_order_acquire))
+		return false;
+	OnLoad(table, table->version.major, 0, NULL);
+	if (!atomic_load_explicit(&wt_hsa.active, memory_order_acquire))
+		return false;
+	/* whoever called hsa_init first has brought us here */
+	atomic_store_explicit(&user_cnt, 1, memory_order_relaxed);
+	table->core->fn[HSA_CORE_INIT] = (void *)init;
+	table->core->fn[HSA_CORE_SHUT_DOWN] = (void *)shut_down;
+	return true;
+}
+
 static enum wt_probe probe(char *why, size_t why_bytes)
 {
 	bool active = atomic_load_explicit(&wt_hsa.active, memory_order_acquire);
@@ -196,4 +243,5 @@ const struct wt_source wt_source_hsa = {
 	.probe = probe,
 	.flush = flush,
 	.stop = stop,
+	.take_tables = take_tables,
 };
