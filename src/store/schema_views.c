@@ -39,7 +39,7 @@
 
 const char wt_schema_views[] =
 	/* what takes memory: not the program's own, nor addresses, nor another process's */
-	"CREATE VIEW memory_use AS SELECT time, process_id, device_id,"
+	"CREATE VIEW memory_use AS SELECT time, process_id, device_id, change,"
 	" sum(change) OVER (PARTITION BY process_id, device_id ORDER BY time, change"
 	"  ROWS UNBOUNDED PRECEDING) AS bytes"
 	" FROM (SELECT allocated AS time, process_id, device_id, kind, bytes AS change FROM wt_memory"
