@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compares wavetap's table of HIP functions with HIP's installed headers and library.
+"""Compares wavetap's tables of HIP functions with HIP's installed headers and library.
 
     check_table.py CLANG INCLUDE LIBRARY SRC
 
@@ -63,6 +63,23 @@ def mangled(sources):
     return {symbol for _, symbol in re.findall(r"^MANGLED\((\w+), (\w+)\)", text, re.M)}
 
 
+def members(sources):
+    """The order of the dispatch tables' members, as wavetap has it."""
+    text = (pathlib.Path(sources) / "capture/sources/hip/dispatch_table.def").read_text()
+    return {table: re.findall(rf"^{macro}\((\w+)\)", text, re.M)
+            for table, macro in (("HipDispatchTable", "DISPATCH"), ("HipCompilerDispatchTable", "COMPILER"))}
+
+
+def compare_members(theirs, ours):
+    """An older HIP has the first of them, a newer one has more."""
+    for table, names in ours.items():
+        for i, name in enumerate(theirs.get(table, [])):
+            if i >= len(names):
+                yield f"not in dispatch_table.def: {table}, member {i}: {name}"
+            elif names[i] != name:
+                yield f"dispatch_table.def: {table}, member {i} is {name} and not {names[i]}"
+
+
 def types(theirs, ours):
     """Asserts that the two functions are called alike."""
     pairs = [("what it returns", theirs.ret, ours.ret)] if theirs.ret.kind != "void" else []
@@ -118,6 +135,9 @@ def self_test(known, exports, ours, symbols, check):
                  "hipDeviceSynchronize(): the table has 1"):
         if not any(text in problem for problem in problems):
             raise SystemExit(f"a wrong table was not noticed: {text}\n" + "\n".join(problems))
+    order = {"T": ["a", "b", "c"]}
+    assert not list(compare_members({"T": ["a", "b"]}, order))
+    assert len(list(compare_members({"T": ["a", "c", "b", "d"]}, order))) == 3
 
 
 def main():
@@ -135,10 +155,12 @@ def main():
         ours, symbols = table(path, sources, folder), mangled(sources)
         self_test(known, exports, ours, symbols, check)
         problems, compared = compare(known, exports, ours, symbols, check)
+    problems += compare_members(known.tables, members(sources))
     for problem in problems:
         print(problem)
-    print(f"{len(wanted(known, exports))} functions of HIP, {len(ours)} in the table, {compared} types "
-          f"compared, {len(problems)} problems")
+    print(f"{len(wanted(known, exports))} functions of HIP, {len(ours)} in the table, {compared} types and "
+          f"{sum(len(known.tables.get(name, [])) for name in members(sources))} members compared, "
+          f"{len(problems)} problems")
     return bool(problems)
 
 
