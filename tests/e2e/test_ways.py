@@ -7,6 +7,7 @@ import oracle
 from harness import CODE_OBJECT, DOUBLES, EXAMPLES, LIBRARY, WORKLOADS, Case, need
 from test_beside import Report
 
+OWN = (LIBRARY, LIBRARY.with_name("libwavetap_register.so"))
 NO_WAY = 77
 ROUNDS = 20
 
@@ -82,11 +83,28 @@ class Ways(Case):
         self.assertEqual(trace.value("SELECT count(*) FROM wt_api"), 0)
 
 
+    def preloads(self, kept, options=()):
+        """What a program that the traced one becomes has in LD_PRELOAD."""
+        traced, _, _ = self.traced(
+            [WORKLOADS / "looked_up", "handle", CODE_OBJECT, 1, kept], options)
+        self.assertEqual(traced.code, 0, traced)
+        self.assertIn("A=1", traced.stdout)
+        lines = [line for line in traced.stdout.splitlines() if line.startswith("LD_PRELOAD=")]
+        return lines[0].split("=")[1].split(":") if lines else []
+
+    @need(WORKLOADS / "looked_up", CODE_OBJECT)
+    def test_children(self):
+        """Children get both libraries, or none."""
+        own = [str(path) for path in OWN]
+        self.assertEqual(self.preloads("cleared"), own)
+        self.assertEqual([path for path in self.preloads("kept") if path in own], own)
+        self.assertFalse(set(self.preloads("kept", ("--follow", "no"))) & set(own))
+
+
 REGISTRAR = DOUBLES / "double_hsa_registrar.so"
 SDK = DOUBLES / "double_rocprofiler_sdk.so"
 REGISTER = DOUBLES / "hip" / "register.so"
 REAL_REGISTER = "librocprofiler-register.so.0"
-OWN = (LIBRARY, LIBRARY.with_name("libwavetap_register.so"))
 
 
 def can_load(library):

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
- * looked_up WAY CODE_OBJECT [ROUNDS]: a HIP program that is not linked with HIP. It looks each
- * function up when it needs it, as WAY says:
- *   handle     dlsym on what dlopen returned
+ * looked_up WAY CODE_OBJECT [ROUNDS [cleared|kept]]: a HIP program that is not linked with HIP. It
+ * looks each function up when it needs it, as WAY says: handle     dlsym on what dlopen returned
  *   default    dlsym(RTLD_DEFAULT), the runtime is loaded for everybody
  *   versioned  dlvsym, the oldest version
  *   proc       hipGetProcAddress
  *   proc-spt   the same, for functions to which the null stream is the thread's own
  *   entry      hipGetDriverEntryPoint
  *   reopened   as handle, and before that the runtime is closed and opened again, unused
- * Exit code 77: this runtime has no such way.
+ * In the end it becomes a program that prints its environment, of which it gets nothing, or what is
+ * preloaded. Exit code 77: this runtime has no such way.
  */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BYTES = 4096, HTOD = 1, DTOH = 2, NO_WAY = 77 };
 
@@ -95,6 +96,20 @@ static void work(void *function, int round)
 	CALL(hipFree, (void *), device);
 }
 
+static void become_env(int kept)
+{
+	char preload[4096] = "LD_PRELOAD=";
+	char *argv[] = {(char *)"env", NULL}, *envp[] = {(char *)"A=1", NULL, NULL};
+
+	if (kept && getenv("LD_PRELOAD")) {
+		strncat(preload, getenv("LD_PRELOAD"), sizeof(preload) - strlen(preload) - 1);
+		envp[1] = preload;
+	}
+	fflush(stdout);
+	execve("/usr/bin/env", argv, envp);
+	fail("/usr/bin/env", NULL);
+}
+
 /* Which one it is of several that the name may mean. */
 static const char *told(const char *name)
 {
@@ -131,5 +146,7 @@ int main(int argc, char **argv)
 		work(function, round);
 	CALL(hipModuleUnload, (void *), module);
 	printf("looked up by %s: %d rounds, hipMemcpy is %s\n", way, rounds, told("hipMemcpy"));
+	if (argc > 4)
+		become_env(!strcmp(argv[4], "kept"));
 	return 0;
 }
