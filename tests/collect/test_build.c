@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Hand-made segments → rows. */
+/*
+ * Hand-made segments → rows.
+ *
+ * long file: whatever is built from segments, and what writes those by hand.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

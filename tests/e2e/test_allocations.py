@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Memory: each allocation and what ended it, against what the program says that it did."""
 import collections
+import json
 import unittest
 
-from harness import WORKLOADS, Case, need
+from harness import WAVETAP, WORKLOADS, Case, need
 
 KINDS = {"device": 1, "host": 2, "managed": 3, "async": 4, "array": 5, "registered": 6,
          "physical": 7, "reserved": 8}
@@ -64,6 +65,14 @@ class Allocations(Case):
         self.assertEqual(trace.value("SELECT bytes FROM memory_use WHERE device_id = 0"
                                      " ORDER BY time DESC LIMIT 1"), 0)
         self.assertEqual(trace.value("SELECT min(bytes) FROM memory_use"), 0)
+        summary = json.loads(self.run_command([WAVETAP, "summary", "--json", trace.path]).stdout)
+        self.assertEqual({p["of"].split(" [")[0]: p["bytes"] for p in summary["memory_peaks"]}, {
+            "GPU 0": trace.value("SELECT max(bytes) FROM memory_use WHERE device_id > 0"),
+            "the host": trace.value("SELECT max(bytes) FROM memory_use WHERE device_id = 0")})
+        self.assertEqual(summary["captured"]["allocations"],
+                         trace.value("SELECT count(*) FROM wt_memory"))
+        self.assertEqual(summary["captured"]["frees_of_unknown"], 0)
+        self.assertIn("of the host", self.run_command([WAVETAP, "summary", trace.path]).stdout)
         peak = trace.value("SELECT max(bytes) FROM memory_use WHERE device_id = 0")
         self.assertGreaterEqual(peak, 5 << 20)
 

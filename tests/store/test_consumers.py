@@ -181,7 +181,7 @@ class Documented(Case):
         db = self.write("wavetap")
         tables = [row[0] for row in db.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'wt\\_%' ESCAPE '\\'")]
-        self.assertEqual(len(tables), 27)
+        self.assertEqual(len(tables), 28)
         for table in tables:
             listed = [line.split("`")[1] for line in sections[table].split("\n## ")[0].splitlines()
                       if line.startswith("| `")]
