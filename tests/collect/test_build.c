@@ -294,8 +294,7 @@ static void setting(uint32_t kind, const char *pair, uint32_t whole_bytes)
 
 static void settings_told(uint32_t cnt)
 {
-	struct wt_rec_setting rec = {
-		.rec = {WT_REC_SETTING, 0, WT_SETTING_TOLD}, .number = cnt};
+	struct wt_rec_setting rec = {.rec = {WT_REC_SETTING, 0, WT_SETTING_TOLD}, .number = cnt};
 
 	define(&rec, sizeof(rec), NULL);
 }
@@ -628,6 +627,63 @@ static void test_dma_places(void **state)
 	done();
 }
 
+static void memory(uint64_t corr, uint64_t start, uint64_t end, uint32_t kind, uint64_t address,
+	uint64_t bytes)
+{
+	struct wt_rec_memory rec = {.call = {.rec = {WT_REC_CALL_MEMORY, 0, 0},
+					    .start_tsc = start,
+					    .end_tsc = end,
+					    .corr = corr},
+		.address = address,
+		.bytes = bytes,
+		.kind = kind,
+		.device = 0};
+
+	ring_record(0, &calls, &rec, sizeof(rec), NULL);
+}
+
+/* Allocations and frees, whose records come in any order and whose calls overlap. */
+static void test_memory(void **state)
+{
+	const uint64_t t = 3 * S;
+
+	(void)state;
+	usual();
+	/* thread 2 takes at once what thread 1 gives back; its records come first */
+	memory(WT_CORR(2ull, 1), t + 25, t + 40, WT_MEMORY_DEVICE, 0x1000, 200);
+	memory(WT_CORR(2ull, 2), t + 50, t + 60, WT_MEMORY_FREE, 0x1000, 0);
+	memory(WT_CORR(1ull, 1), t + 10, t + 20, WT_MEMORY_DEVICE, 0x1000, 100);
+	memory(WT_CORR(1ull, 2), t + 22, t + 45, WT_MEMORY_FREE, 0x1000, 0);
+	/* not seen allocated; freed twice */
+	memory(WT_CORR(1ull, 3), t + 46, t + 47, WT_MEMORY_FREE, 0x2000, 0);
+	memory(WT_CORR(1ull, 4), t + 48, t + 49, WT_MEMORY_FREE, 0x2000, 0);
+	/* its free was not seen; then one that lives on */
+	memory(WT_CORR(1ull, 5), t + 50, t + 51, WT_MEMORY_HOST, 0x3000, 300);
+	memory(WT_CORR(1ull, 6), t + 52, t + 53, WT_MEMORY_HOST, 0x3000, 301);
+	/* what a reset ends, and what it does not */
+	memory(WT_CORR(1ull, 7), t + 54, t + 55, WT_MEMORY_DEVICE, 0x4000, 400);
+	memory(WT_CORR(1ull, 8), t + 60, t + 61, WT_MEMORY_RESET, 0, 0);
+	memory(WT_CORR(1ull, 9), t + 62, t + 63, WT_MEMORY_DEVICE, 0x4000, 401);
+	/* nothing came of these */
+	memory(WT_CORR(1ull, 10), t + 64, t + 65, WT_MEMORY_DEVICE, 0, 500);
+	memory(WT_CORR(1ull, 11), t + 66, t + 67, 99, 0x5000, 500);
+	process_end(0);
+	build(0);
+#define OF_BYTES " FROM wt_memory WHERE bytes = %d"
+	assert_int_equal(number("SELECT count(*) FROM wt_memory"), 8);
+	assert_int_equal(number("SELECT freed - allocated" OF_BYTES, 100), 2);
+	assert_int_equal(number("SELECT freed - allocated" OF_BYTES, 200), 10);
+	assert_int_equal(number("SELECT count(*) FROM wt_memory WHERE allocated IS NULL AND kind IS"
+				" NULL AND address = 0x2000 AND freed_id IS NOT NULL"),
+		2);
+	assert_int_equal(number("SELECT freed IS NULL AND device_id = 0" OF_BYTES, 300), 1);
+	assert_int_equal(number("SELECT freed IS NULL" OF_BYTES, 301), 1);
+	assert_int_equal(number("SELECT freed - allocated" OF_BYTES, 400), 5);
+	assert_int_equal(number("SELECT freed IS NULL AND device_id = 1" OF_BYTES, 401), 1);
+	assert_int_equal(number("SELECT max(bytes) FROM memory_use WHERE device_id = 1"), 401);
+	done();
+}
+
 /* A hostile writer: more places than anybody has, all at once. */
 static void test_many_places(void **state)
 {
@@ -732,19 +788,21 @@ static void test_settings(void **state)
 				" AND value = '1' AND whole_bytes IS NULL"),
 		1);
 	assert_int_equal(
-		number("SELECT count(*) FROM wt_setting WHERE name = 'HSA_EMPTY' AND value = ''"), 1);
-	assert_int_equal(
-		number("SELECT whole_bytes FROM wt_setting WHERE value = '--a'"), 5000);
+		number("SELECT count(*) FROM wt_setting WHERE name = 'HSA_EMPTY' AND value = ''"),
+		1);
+	assert_int_equal(number("SELECT whole_bytes FROM wt_setting WHERE value = '--a'"), 5000);
 	assert_int_equal(number("SELECT count(*) FROM wt_setting WHERE name = 'HIP_BYTES'"
 				" AND value = 'a\\xff\xc3\xa4'"),
 		1);
 	assert_int_equal(number("SELECT count(*) FROM wt_version"), 2);
 	assert_int_equal(
-		number("SELECT count(*) FROM wt_version WHERE part = 'kfd' AND version = '1.17'"), 1);
+		number("SELECT count(*) FROM wt_version WHERE part = 'kfd' AND version = '1.17'"),
+		1);
 	assert_int_equal(
-		number("SELECT count(*) FROM wt_version WHERE part = 'hip' AND version IS NULL"), 1);
-	assert_int_equal(
-		number("SELECT count(*) FROM wt_status WHERE text LIKE 'records that make no%%: 3'"),
+		number("SELECT count(*) FROM wt_version WHERE part = 'hip' AND version IS NULL"),
+		1);
+	assert_int_equal(number("SELECT count(*) FROM wt_status WHERE text LIKE 'records that make "
+				"no%%: 3'"),
 		1);
 	done();
 }
@@ -808,8 +866,9 @@ static void test_device_facts(void **state)
 	assert_int_equal(number("SELECT node FROM wt_device WHERE number = 0"), 0);
 	assert_int_equal(number("SELECT asic_revision FROM wt_device WHERE number = 0"), 0);
 	/* not told, or what cannot be 0 */
-	assert_int_equal(number("SELECT count(*) FROM wt_device WHERE xccs IS NULL AND compute_units"
-				" IS NULL AND memory_bytes IS NULL AND hip_ordinal IS NULL"),
+	assert_int_equal(
+		number("SELECT count(*) FROM wt_device WHERE xccs IS NULL AND compute_units"
+		       " IS NULL AND memory_bytes IS NULL AND hip_ordinal IS NULL"),
 		2);
 	assert_int_equal(number("SELECT count(DISTINCT uuid_text) FROM wt_device"), 2);
 	done();
@@ -848,6 +907,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_blits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_dma_places, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many_places, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_twice, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_device_twice, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_clock, set_up, tear_down),
