@@ -48,6 +48,8 @@ static void after(hipStream_t, hipError_t, void *)
 {
 }
 
+[[maybe_unused]] static const char main_thread[] = "main";
+
 static void default_streams(const char *thread)
 {
 	const char *implicit = DEFAULT[0] == 't' ? thread : "null";
@@ -59,7 +61,10 @@ static void default_streams(const char *thread)
 	mark<<<next(implicit), 64>>>(nullptr, id);
 	launch(nullptr, implicit);
 	launch(hipStreamPerThread, thread);
-#ifdef hipStreamLegacy
+#if defined(hipStreamLegacy) && defined(HIP_API_PER_THREAD_DEFAULT_STREAM)
+	// taken for the thread's own
+	launch(hipStreamLegacy, thread == main_thread ? "main?" : "other?");
+#elif defined(hipStreamLegacy)
 	launch(hipStreamLegacy, "null");
 #endif
 	CHECK(hipLaunchKernel_spt((const void *)mark, dim3(next(thread)), block, args, 0, nullptr));
@@ -153,7 +158,7 @@ int main(int argc, char **argv)
 	CHECK(hipGetDeviceCount(&devices));
 	for (device = devices - 1; device >= 0; device--) {
 		CHECK(hipSetDevice(device));
-		default_streams("main");
+		default_streams(main_thread);
 		std::thread([] {
 			CHECK(hipSetDevice(device));
 			default_streams("other");

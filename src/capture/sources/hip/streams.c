@@ -121,6 +121,9 @@ uint32_t wt_streams__number(struct wt_tls *tls, void *handle)
 
 uint32_t wt_streams__number_spt(struct wt_tls *tls, void *handle)
 {
+	/* HIP 6.4 and 7.2 take the legacy stream for the thread's own here: no way to be sure */
+	if (wt_unlikely((uint64_t)handle == HANDLE_LEGACY))
+		return 0;
 	return wt_streams__number(tls, handle ? handle : (void *)HANDLE_PER_THREAD);
 }
 
