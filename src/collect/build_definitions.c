@@ -35,7 +35,12 @@ struct wt_build_queue *wt_build__queue(
 	struct wt_build *build, struct wt_build_process *process, uint32_t number, uint32_t device)
 {
 	uint64_t *index = wt_map__find(&process->queue_of, number);
-	struct wt_build_queue queue = {.number = number, .device = device, .ended_ns = WT_ABSENT};
+	struct wt_build_queue queue = {
+		.number = number,
+		.device = device,
+		.ended_ns = WT_ABSENT,
+		.priority = UINT32_MAX,
+	};
 
 	if (index)
 		return &process->queues.data[*index];
@@ -74,6 +79,29 @@ static int end_queue(
 	return 0;
 }
 
+static int set_queue(struct wt_build *build, struct wt_build_process *process,
+	const struct wt_rec *rec, uint32_t bytes)
+{
+	const struct wt_rec_queue_set *s = (const void *)rec;
+	struct wt_build_queue *queue = wt_build__queue(build, process, rec->id, UINT32_MAX);
+	uint32_t words = s->value / 32, word;
+
+	if (!queue)
+		return -ENOMEM;
+	if (s->what == WT_QUEUE_PRIORITY) {
+		queue->priority = s->value;
+		return 0;
+	}
+	if (s->what != WT_QUEUE_CU_MASK || s->value > WT_QUEUE_CU_MASK_MAX ||
+		words * sizeof(word) > bytes - sizeof(*s))
+		return -EINVAL;
+	for (uint32_t i = 0; i < words; i++) {
+		memcpy(&word, (const char *)(s + 1) + (words - 1 - i) * sizeof(word), sizeof(word));
+		snprintf(queue->cu_mask + 8 * i, 9, "%08x", word);
+	}
+	return 0;
+}
+
 int wt_build__write_queues(struct wt_build *build, struct wt_build_process *process)
 {
 	static const char *const modes[] = {
@@ -101,6 +129,9 @@ int wt_build__write_queues(struct wt_build *build, struct wt_build_process *proc
 			.ended_ns = queue->ended_ns,
 			.mode = mode && mode < sizeof(modes) / sizeof(*modes) ? modes[mode]
 									      : "slots",
+			.type = queue->defined ? queue->rec.type : UINT32_MAX,
+			.priority = queue->priority,
+			.cu_mask = queue->cu_mask,
 		};
 
 		rc = wt_store__add_queue(build->store, &row);
@@ -287,6 +318,7 @@ static int end_place(struct wt_build_process *process, const struct wt_rec *rec)
 static const uint16_t sizes[] = {
 	[WT_REC_DEVICE] = sizeof(struct wt_rec_device),
 	[WT_REC_QUEUE] = sizeof(struct wt_rec_queue),
+	[WT_REC_QUEUE_SET] = sizeof(struct wt_rec_queue_set),
 	[WT_REC_QUEUE_END] = sizeof(struct wt_rec_queue_end),
 	[WT_REC_SYMBOL] = sizeof(struct wt_rec_symbol),
 	[WT_REC_SYMBOLS_END] = sizeof(struct wt_rec_symbols_end),
@@ -317,6 +349,9 @@ int wt_build__definition(struct wt_build *build, struct wt_build_process *proces
 		break;
 	case WT_REC_QUEUE:
 		rc = add_queue(build, process, rec);
+		break;
+	case WT_REC_QUEUE_SET:
+		rc = set_queue(build, process, rec, bytes);
 		break;
 	case WT_REC_QUEUE_END:
 		rc = end_queue(build, process, rec);

@@ -36,6 +36,8 @@ struct wt_build_queue {
 	bool written;
 	struct wt_rec_queue rec;
 	uint64_t ended_ns;
+	uint32_t priority;                        /* UINT32_MAX: never set */
+	char cu_mask[WT_QUEUE_CU_MASK_MAX / 4 + 1]; /* hexadecimal digits */
 };
 
 struct wt_build_stream {

@@ -44,6 +44,7 @@ enum wt_rec_type {
 	WT_REC_SDMA = 24,	/* struct wt_rec_sdma: a copy was asked for */
 	WT_REC_SDMA_END = 25,	/* struct wt_rec_sdma_end: it was made */
 	WT_REC_STREAM_END = 26,	/* struct wt_rec_stream_end: destroyed */
+	WT_REC_QUEUE_SET = 28,	/* struct wt_rec_queue_set: a property was set */
 	WT_REC_SETTING = 27,	/* struct wt_rec_setting */
 	WT_REC_PLACE = 32,	/* struct wt_rec_place: addresses are memory of a GPU or of the host */
 	WT_REC_PLACE_END = 33,	/* struct wt_rec_place_end: they are not any more */
@@ -215,8 +216,23 @@ struct wt_rec_queue {
 	uint32_t size;		/* packets */
 	uint32_t mode;		/* enum wt_queue_mode */
 	uint32_t slot_file;	/* number of its slot file, UINT32_MAX: none */
+	uint32_t type;		/* hsa_queue_type_t: 0 several producers, 1 one, 2 cooperative */
+	uint32_t reserved;
 };
-static_assert(sizeof(struct wt_rec_queue) == 40, "queue record");
+static_assert(sizeof(struct wt_rec_queue) == 48, "queue record");
+
+enum wt_queue_property {
+	WT_QUEUE_PRIORITY = 1,	/* value: 0 low, 1 normal, 2 high */
+	WT_QUEUE_CU_MASK = 2,	/* value: bits, a multiple of 32; as many follow in words of 32, padded to 8 bytes */
+};
+#define WT_QUEUE_CU_MASK_MAX 1024u
+
+struct wt_rec_queue_set {
+	struct wt_rec rec;	/* id: queue number */
+	uint32_t what;		/* enum wt_queue_property */
+	uint32_t value;
+};
+static_assert(sizeof(struct wt_rec_queue_set) == 16, "queue property record");
 
 struct wt_rec_queue_end {
 	struct wt_rec rec;	/* id: queue number */

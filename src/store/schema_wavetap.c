@@ -36,9 +36,10 @@ const struct wt_table_schema wt_tables[WT_T_CNT] = {
 		" value TEXT NOT NULL, whole_bytes INTEGER"},
 	[WT_T_VERSION] = {"wt_version", 4,
 		"id INTEGER PRIMARY KEY, process_id INTEGER, part TEXT NOT NULL, version TEXT"},
-	[WT_T_QUEUE] = {"wt_queue", 8,
+	[WT_T_QUEUE] = {"wt_queue", 11,
 		"id INTEGER PRIMARY KEY, process_id INTEGER, device_id INTEGER, hsa_id INTEGER,"
-		" size INTEGER, created INTEGER, ended INTEGER, mode TEXT"},
+		" size INTEGER, created INTEGER, ended INTEGER, mode TEXT, type INTEGER,"
+		" priority INTEGER, cu_mask TEXT"},
 	[WT_T_STREAM] = {"wt_stream", 10,
 		"id INTEGER PRIMARY KEY, process_id INTEGER, device_id INTEGER, number INTEGER,"
 		" handle INTEGER, created INTEGER, ended INTEGER, kind TEXT, priority INTEGER,"

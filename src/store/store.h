@@ -101,7 +101,10 @@ struct wt_store_queue {
 	uint64_t hsa_id;
 	uint32_t size;
 	uint64_t created_ns, ended_ns;
-	const char *mode; /* "slots", "pool", "intercept", "untimed" */
+	const char *mode;    /* "slots", "pool", "intercept", "untimed" */
+	uint32_t type;       /* 0 several producers, 1 one, 2 cooperative; UINT32_MAX absent */
+	uint32_t priority;   /* 0 low, 1 normal, 2 high; UINT32_MAX absent: never set */
+	const char *cu_mask; /* in hexadecimal, the highest compute unit first; "" absent: never set */
 };
 
 struct wt_store_stream {

@@ -125,6 +125,9 @@ int wt_store__add_queue(struct wt_store *store, const struct wt_store_queue *que
 	wt_row__put_time(&row, queue->created_ns);
 	wt_row__put_time(&row, queue->ended_ns);
 	wt_row__put_text(&row, queue->mode);
+	wt_row__put_unless(&row, queue->type, UINT32_MAX);
+	wt_row__put_unless(&row, queue->priority, UINT32_MAX);
+	wt_row__put_text(&row, queue->cu_mask);
 	return wt_row__end(&row);
 }
 

@@ -72,6 +72,14 @@ class Kinds(Case):
         streams = self.check(trace, truth)
         self.assertEqual(len(streams), 2 * len(
             ("null", "main", "other", "first", "again", "high", "low", "masked", "plain")))
+        queues = {o.stream: o.hsa_id for o in trace.operations if o.kind == oracle.KERNEL}
+        asked = {hsa_id: (priority, mask) for hsa_id, priority, mask in trace.rows(
+            "SELECT hsa_id, priority, cu_mask FROM wt_queue")}
+        for device in "01":
+            self.assertEqual(asked[queues[streams["high" + device]]][0], 2)
+            self.assertEqual(asked[queues[streams["low" + device]]][0], 0)
+            self.assertEqual(int(asked[queues[streams["masked" + device]]][1], 16), 0xff)
+            self.assertIsNone(asked[queues[streams["null" + device]]][1])
         calls = dict(trace.rows(
             "SELECT s.string, m.number FROM wt_api a JOIN wt_call c ON c.id = a.call_id"
             " JOIN wt_string s ON s.id = c.name_id JOIN wt_stream m ON m.id = c.stream_id"

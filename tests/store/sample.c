@@ -81,7 +81,10 @@ static void add_definitions(struct wt_store *store)
 						   .size = 4096,
 						   .created_ns = T(5),
 						   .ended_ns = WT_ABSENT,
-						   .mode = "slots"});
+						   .mode = "slots",
+						   .type = 0,
+						   .priority = id == 1 ? 2 : UINT32_MAX,
+						   .cu_mask = id == 1 ? "00000000000000ff" : ""});
 		wt_store__add_stream(store, &(struct wt_store_stream){.id = id,
 						    .process_id = id,
 						    .device_id = id,

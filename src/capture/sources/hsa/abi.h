@@ -150,6 +150,7 @@ static_assert(offsetof(struct hsa_api_table, amd_ext) == 24, "HsaApiTable");
 	X(hsa_amd_profiling_convert_tick_to_system_domain, 6)                                \
 	X(hsa_amd_memory_pool_get_info, 11)                                                  \
 	X(hsa_amd_agent_iterate_memory_pools, 12)                                            \
+	X(hsa_amd_queue_cu_set_mask, 10)                                                     \
 	X(hsa_amd_memory_async_copy, 15)                                                     \
 	X(hsa_amd_memory_lock, 20)                                                           \
 	X(hsa_amd_memory_unlock, 21)                                                         \
@@ -157,6 +158,7 @@ static_assert(offsetof(struct hsa_api_table, amd_ext) == 24, "HsaApiTable");
 	X(hsa_amd_signal_create, 31)                                                         \
 	X(hsa_amd_queue_intercept_create, 35)                                                \
 	X(hsa_amd_queue_intercept_register, 36)                                              \
+	X(hsa_amd_queue_set_priority, 37)                                                    \
 	X(hsa_amd_memory_async_copy_rect, 38)
 
 /* Replaced where they are there: not called but for the application. */
@@ -174,6 +176,8 @@ static_assert(offsetof(struct hsa_api_table, amd_ext) == 24, "HsaApiTable");
 
 #define HSA_AMD_INSERTED_AT   16
 #define HSA_AMD_INSERTED_SIZE 456 /* table size from which on the order is the new one */
+#define HSA_AMD_QUEUE_CREATE  86  /* hsa_amd_queue_create, new order … */
+#define HSA_AMD_QUEUE_CREATE_STEP 0x10 /* … from this step of the table on */
 #define HSA_AMD_ON_ENGINE     16  /* hsa_amd_memory_async_copy_on_engine, new order only */
 
 #define X(name, index) HSA_CORE_##name = index,
@@ -308,6 +312,34 @@ typedef hsa_status hsa_amd_profiling_get_async_copy_time_fn(hsa_signal, struct h
 typedef hsa_status hsa_amd_profiling_convert_tick_fn(hsa_agent, uint64_t, uint64_t *);
 typedef hsa_status hsa_amd_memory_async_copy_fn(void *, hsa_agent, const void *, hsa_agent, size_t,
 	uint32_t, const hsa_signal *, hsa_signal);
+typedef hsa_status hsa_amd_queue_set_priority_fn(struct hsa_queue *, uint32_t);
+typedef hsa_status hsa_amd_queue_cu_set_mask_fn(const struct hsa_queue *, uint32_t,
+	const uint32_t *);
+
+/* hsa_amd_queue_create_desc_t; the end is that of a compute queue. */
+struct hsa_queue_desc {
+	uint16_t version;
+	uint16_t flags;
+	uint8_t engine;
+	uint8_t reserved0[3];
+	uint32_t size_bytes;
+	uint32_t priority;
+	void (*callback)(hsa_status, struct hsa_queue *, void *);
+	void *data;
+	struct hsa_queue *queue; /* out; NULL: could not be made */
+	const uint32_t *cu_mask;
+	uint32_t type;
+	uint32_t private_bytes;
+	uint32_t cu_mask_bits;
+	uint32_t reserved1[3];
+	uint32_t traffic_class;
+	uint8_t reserved2[20];
+};
+#define HSA_QUEUE_DESC_VERSION	 1
+#define HSA_QUEUE_ENGINE_COMPUTE 0
+static_assert(offsetof(struct hsa_queue_desc, queue) == 32, "hsa_amd_queue_create_desc_t");
+static_assert(sizeof(struct hsa_queue_desc) == 96, "hsa_amd_queue_create_desc_t");
+typedef hsa_status hsa_amd_queue_create_fn(hsa_agent, struct hsa_queue_desc *, uint32_t);
 typedef hsa_status hsa_amd_memory_async_copy_on_engine_fn(void *, hsa_agent, const void *,
 	hsa_agent, size_t, uint32_t, const hsa_signal *, hsa_signal, uint32_t, bool);
 struct hsa_dim3 {

@@ -14,6 +14,7 @@
  *   slots.c	a queue's slot table
  *   selftest.c	does the GPU stamp that memory?
  *   pending.c	operations whose stamps lie in a signal that is not ours
+ *   properties.c	priorities and CU masks of queues, and hsa_amd_queue_create
  *   copies.c	hsa_amd_memory_async_copy*
  *   blits.c	what the HIP runtime's own kernels copy and fill
  *   places.c	whose memory lies where
@@ -293,6 +294,7 @@ void wt_place__begins(uint32_t device, uint64_t address, uint64_t bytes);
 void wt_place__ends(uint64_t address);
 
 /* ---- the others ---- */
+void wt_properties__install(struct hsa_table *amd);
 void wt_copies__install(struct hsa_table *amd);
 void wt_symbols__install(struct hsa_table *core);
 void wt_symbols__leave_all(void); /* the runtime ends, and its executables with it */

@@ -259,6 +259,7 @@ static void announce(const struct wt_vq *vq)
 		.size = vq->queue->size,
 		.mode = vq->mode,
 		.slot_file = vq->slots ? vq->slot_file : UINT32_MAX,
+		.type = vq->queue->type,
 	};
 
 	wt_define(&rec.rec, sizeof(rec), NULL, 0);

@@ -124,6 +124,7 @@ bool OnLoad(struct hsa_api_table *table, uint64_t runtime_version, uint64_t fail
 	wt_queue__install(table->core, table->amd_ext);
 	wt_index__install(table->core);
 	wt_signals__install(table->core);
+	wt_properties__install(table->amd_ext);
 	wt_copies__install(table->amd_ext);
 	wt_places__install(table->core, table->amd_ext);
 	wt_symbols__install(table->core);
