@@ -304,6 +304,8 @@ def _compare_dma(packets, stand_ins, operations, late, tolerance):
                     continue
                 problems.append(f"not in the trace: {packet} of {packet.bytes} bytes")
             continue
+        # of several that began at the same moment, the one that moved the same
+        near.sort(key=lambda o: (o.dst, o.src) != (packet.dst, packet.src))
         bucket.remove(near[0])
         problems += [f"{near[0]}: {d}" for d in _differences(packet, near[0], True, tolerance)]
     for packet in stand_ins:
