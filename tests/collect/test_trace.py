@@ -105,11 +105,12 @@ class Trace(unittest.TestCase):
                 self.assert_counts(100)
 
     def test_environment(self):
-        """Ours first, the others stay; twice the same makes no second entry."""
+        """Ours first, the others stay; twice the same makes no second entry. What takes the
+        tables of rocprofiler-register lies beside the library and is preloaded with it."""
         show = ("sh", "-c", "echo $LD_PRELOAD; echo $HSA_TOOLS_LIB; echo $WAVETAP_SESSION")
         _, out, _ = self.trace(*show, env={"HSA_TOOLS_LIB": "libother.so second.so"})
         preload, tools, session = out.splitlines()
-        self.assertEqual(preload, str(LIBRARY))
+        self.assertEqual(preload, f"{LIBRARY}:{LIBRARY.with_name('libwavetap_register.so')}")
         self.assertEqual(tools, f"{LIBRARY} libother.so second.so")
         self.assertTrue(session.startswith(str(self.dir)))
         _, out, _ = self.trace(*show, options=("-f", "-o", "t.db"),
