@@ -9,6 +9,7 @@ TOLERANCE_NS: the GPU stamps ticks of 10 ns (100 MHz), and the trace converts ti
 along clock pairs that are themselves whole ticks: rounding to a tick at either side makes two
 ticks. Nothing else may differ.
 """
+import bisect
 import collections
 import json
 import sqlite3
@@ -394,6 +395,42 @@ def compare(log, trace, *, late_per_queue=0, untimed=(), lost=(),
         problems += _compare_dma(dma_packets[process], stand_ins[process], dma_operations[process],
                                  late_per_queue > 0, tolerance)
     return problems
+
+
+def causal_problems(trace, width, but=lambda time: False, slept=lambda time: 0):
+    """Call, start, end, and the return of the stream's wait for it, in this order for every
+    operation; `width`: by how much clocks may differ. Returns what is wrong, and how many
+    operations had all of that. Those that began at a time that `but` names are left out. A suspend
+    is one of the virtual GPU's program alone: `slept` says what the calls' times lack of it."""
+    problems, checked = [], 0
+
+    def awake(time):
+        return time + slept(time + trace.origin)
+
+    waits = collections.defaultdict(list)  # by stream: when it was called, when it returned
+    for stream, start, end in trace.rows(
+            "SELECT c.stream_id, a.start, a.start + a.duration FROM wt_api a"
+            " JOIN wt_call c ON c.id = a.call_id JOIN wt_string s ON s.id = c.name_id"
+            " WHERE s.string = 'hipStreamSynchronize' AND a.ret = 0 ORDER BY a.start"):
+        waits[stream].append((awake(start), awake(end)))
+    for id_, called, start, end, stream in trace.rows(
+            "SELECT o.id, a.start, o.start, o.start + o.duration, l.stream_id FROM wt_op o"
+            " JOIN wt_lane l ON l.id = o.lane_id JOIN wt_api a ON a.id = o.api_id"
+            " WHERE o.start IS NOT NULL"):
+        if but(start + trace.origin):
+            continue
+        called = awake(called)
+        if start + width < called:
+            problems.append(f"operation {id_}: starts {called - start} ns before its call")
+        if end < start:
+            problems.append(f"operation {id_}: ends before it starts")
+        at = bisect.bisect(waits[stream], (called, 0))
+        if at < len(waits[stream]):
+            checked += 1
+            if end > waits[stream][at][1] + width:
+                problems.append(f"operation {id_}: ends {end - waits[stream][at][1]} ns after the "
+                                "wait for it")
+    return problems, checked
 
 
 def correlation_problems(trace):

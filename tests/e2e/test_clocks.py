@@ -12,11 +12,14 @@ last reading of the clocks, carried on. Where the rate is constant that is as go
 import bisect
 import unittest
 
+import oracle
 from harness import WORKLOADS, Case, need
 
 PACED = WORKLOADS / "paced"
 BASE_NS = 50_000_000    # the rate beyond the last pair is taken over so long
 LATE_NS = 1_000_000_000  # so late, or later, the runtime is asked about a copy on a slow machine
+NEAR_NS = 200_000_000
+SLEPT_NS = 3600 * 10**9
 NO_CLOCK = "time.no-clock"
 
 
@@ -86,7 +89,7 @@ class Clocks(Case):
     def run_suspended(self, how):
         """Operations on both sides of the suspend. Until the program has started so soon."""
         for at in (3, 10, 40):
-            log, trace = self.run_paced(f"ppm=20,suspend=3600s@{at}s,counter={how}", ms=(at + 1) * 1000)
+            log, trace = self.run_paced(f"ppm=20,suspend={SLEPT_NS}ns@{at}s,counter={how}", ms=(at + 1) * 1000)
             resumed = self.process["suspends"][0]["resumed"]
             kernels = [p for p in log.operations() if not p.sdma]
             if kernels[0].start < resumed < kernels[-1].start and self.pairs[0][0] < resumed:
@@ -101,7 +104,7 @@ class Clocks(Case):
 
         def tolerance(packet):
             if not packet.sdma and packet.start <= after and packet.end >= before:
-                return 3601 * 10**9
+                return SLEPT_NS + 10**9
             return self.tolerance(packet)
 
         self.assert_same(log, trace, tolerance=tolerance, untimed={NO_CLOCK})
@@ -113,6 +116,13 @@ class Clocks(Case):
             self.assertGreaterEqual(o.end, o.start, str(o))
             self.assertGreaterEqual(o.start, last.get(o.hsa_id, 0), str(o))
             last[o.hsa_id] = o.end
+        # calls are placed by the CPU clock's readings, ten a second, operations by the GPU's
+        width = trace.value("SELECT max(width_ns) FROM wt_clock") + 2 * oracle.TICK_NS
+        problems, checked = oracle.causal_problems(
+            trace, width, but=lambda time: before - NEAR_NS <= time <= after + NEAR_NS,
+            slept=lambda time: SLEPT_NS if time > resumed - SLEPT_NS else 0)
+        self.assertFalse(problems, oracle.brief(problems))
+        self.assertGreater(checked, 20)
         told = [row[0] for row in trace.rows("SELECT text FROM wt_status WHERE source = 'clock'")]
         self.assertEqual(len(told), 1 if text else 0, told)
         if text:

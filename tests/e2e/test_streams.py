@@ -189,24 +189,8 @@ class Streams(Case):
         _, trace, _ = self.run_mixed(4, 1, 40, threads=4, env={"VGPU_CLOCK": clock},
                                      off_ns=off_ns)
         width = off_ns + trace.value("SELECT max(width_ns) FROM wt_clock") + 2 * oracle.TICK_NS
-        waits = collections.defaultdict(list)  # by stream: when it was called, when it returned
-        for stream, start, end in trace.rows(
-                "SELECT c.stream_id, a.start, a.start + a.duration FROM wt_api a"
-                " JOIN wt_call c ON c.id = a.call_id JOIN wt_string s ON s.id = c.name_id"
-                " WHERE s.string = 'hipStreamSynchronize' AND a.ret = 0 ORDER BY a.start"):
-            waits[stream].append((start, end))
-        waited = 0
-        for id_, called, start, end, stream in trace.rows(
-                "SELECT o.id, a.start, o.start, o.start + o.duration, l.stream_id FROM wt_op o"
-                " JOIN wt_lane l ON l.id = o.lane_id JOIN wt_api a ON a.id = o.api_id"
-                " WHERE o.start IS NOT NULL"):
-            self.assertLessEqual(called, start + width, f"operation {id_} starts before its call")
-            self.assertLessEqual(start, end, f"operation {id_}")
-            at = bisect.bisect(waits[stream], (called, 0))
-            if at < len(waits[stream]):
-                waited += 1
-                self.assertLessEqual(end, waits[stream][at][1] + width,
-                                     f"operation {id_} ends after the wait for it")
+        problems, waited = oracle.causal_problems(trace, width)
+        self.assertFalse(problems, oracle.brief(problems))
         self.assertEqual(waited, len(trace.operations) - trace.value(
             "SELECT count(*) FROM wt_op WHERE start IS NULL"))
 
