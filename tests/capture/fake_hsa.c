@@ -529,3 +529,41 @@ struct hsa_api_table *fake_hsa__table(void)
 	};
 	return &table;
 }
+
+static hsa_status set_priority(struct hsa_queue *queue, uint32_t priority)
+{
+	return queue && priority < 3 ? HSA_OK : HSA_ERROR;
+}
+
+/* The second descriptor's queue cannot be made, as one of several may not. */
+static hsa_status create_queues(hsa_agent agent, struct hsa_queue_desc *descs, uint32_t cnt)
+{
+	hsa_status status = HSA_OK;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		descs[i].queue = NULL;
+		if (i == 1 || queue_create(agent, descs[i].size_bytes / 64, 0, NULL, NULL, 0, 0,
+				      &descs[i].queue) != HSA_OK)
+			status = HSA_ERROR;
+	}
+	return status;
+}
+
+struct hsa_api_table *fake_hsa__newer_table(void)
+{
+	static struct {
+		struct hsa_table_version version;
+		void *fn[HSA_AMD_QUEUE_CREATE + 1];
+	} amd;
+	struct hsa_api_table *table = fake_hsa__table();
+
+	for (unsigned i = 0; i <= HSA_AMD_QUEUE_CREATE; i++)
+		amd.fn[i] = (void *)nothing;
+	for (unsigned i = 0; i < 48; i++)
+		amd.fn[i < HSA_AMD_INSERTED_AT ? i : i + 2] = table->amd_ext->fn[i];
+	amd.fn[HSA_AMD_hsa_amd_queue_set_priority + 2] = (void *)set_priority;
+	amd.fn[HSA_AMD_QUEUE_CREATE] = (void *)create_queues;
+	amd.version = (struct hsa_table_version){2, sizeof(amd), HSA_AMD_QUEUE_CREATE_STEP, 0};
+	table->amd_ext = (struct hsa_table *)&amd;
+	return table;
+}

@@ -16,6 +16,12 @@
 /* Fresh tables; passed to OnLoad, then used as the application would. */
 struct hsa_api_table *fake_hsa__table(void);
 
+/*
+ * The same functions as a runtime of ROCm 10 has them: the AMD table's newer
+ * order, its 16th step, and hsa_amd_queue_create.
+ */
+struct hsa_api_table *fake_hsa__newer_table(void);
+
 struct fake_stats {
 	_Atomic uint64_t executed;	/* packets */
 	_Atomic uint64_t dispatches;

@@ -14,7 +14,7 @@ static int no(void)
 	return 0;
 }
 
-static int (*resolve(void))(void)
+__attribute__((used)) static int (*resolve(void))(void)
 {
 	return dlsym(RTLD_DEFAULT, "malloc") ? yes : no;
 }
