@@ -7,3 +7,5 @@ build_packages=(
 	libsqlite3-dev libcmocka-dev libdrm-dev libiberty-dev libxxhash-dev
 )
 rocm_packages=(hipcc libamdhip64-dev libhsa-runtime-dev rocminfo)
+# What only one generation's suite has, and tests there use.
+rocm_packages_of_7_2_4=(librocprofiler-register-0)

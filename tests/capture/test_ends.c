@@ -412,6 +412,7 @@ static void test_keeper_ends_without_collector(void **state)
 	write_packet(queue, index, (hsa_signal){0});
 	usleep(100000);
 	assert_int_equal(wt_keeper__running(), false);
+	FAKE_CORE(table, hsa_queue_destroy, hsa_queue_destroy_fn)(queue);
 }
 
 int main(void)
