@@ -8,6 +8,10 @@
 
 #include "capture/elf.h"
 
+/*
+ * Who asks first may be a sanitizer that looks for the functions it stands in
+ * front of, while its own are not ready: nothing of libc is called until then.
+ */
 static void *_Atomic found_sym, *_Atomic found_vsym;
 
 /* libdl has them up to glibc 2.33, libc from then on, and where there is no libdl at all. */
@@ -32,7 +36,7 @@ wt_dlsym_fn *wt_dl__sym(void)
 {
 	void *fn = atomic_load_explicit(&found_sym, memory_order_acquire);
 
-	if (!fn && wt_elf__each(from_libc, NULL))
+	if (!fn && wt_elf__each_listed(from_libc, NULL))
 		fn = atomic_load_explicit(&found_sym, memory_order_acquire);
 	return (wt_dlsym_fn *)fn;
 }

@@ -113,6 +113,24 @@ bool wt_elf__each(bool (*visit)(const struct wt_elf *elf, void *data), void *dat
 	return dl_iterate_phdr(each_object, &(struct each){visit, data}) != 0;
 }
 
+bool wt_elf__each_listed(bool (*visit)(const struct wt_elf *elf, void *data), void *data)
+{
+	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+		struct wt_elf elf = {
+			.base = map->l_addr,
+			.path = map->l_name ? map->l_name : "",
+			.soname = "",
+		};
+
+		if (!map->l_ld)
+			continue;
+		read_dynamic(&elf, map->l_ld);
+		if (visit(&elf, data))
+			return true;
+	}
+	return false;
+}
+
 struct search {
 	uintptr_t address;
 	const char *library;

@@ -44,6 +44,14 @@ static inline bool wt_elf__begins(const char *text, const char *with)
 /* Calls `visit` for each loaded object in the order of loading until it returns true. */
 bool wt_elf__each(bool (*visit)(const struct wt_elf *elf, void *data), void *data);
 
+/*
+ * The same along the loader's own list, without a call to anybody, for when
+ * dl_iterate_phdr itself may be a sanitizer's that is not ready. The pages are
+ * not known: `start` and `end` are 0. A library that another thread unloads
+ * meanwhile must not be looked at; those of the start are never unloaded.
+ */
+bool wt_elf__each_listed(bool (*visit)(const struct wt_elf *elf, void *data), void *data);
+
 /* The object that `address` lies in. False: in none. */
 bool wt_elf__at(const void *address, struct wt_elf *elf);
 
